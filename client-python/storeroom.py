@@ -24,6 +24,7 @@ __all__ += ["derive_fulfillment", "Fulfillment", "FulfillmentLine", "Order", "Or
 __all__ += ["Change", "ChangePage", "Changes", "verify_webhook", "WebhookError"]
 __all__ += ["NewOrder", "OrderChange", "NewOrderLine", "OrderLineChange", "NewCustomer", "CustomerChange", "Value"]
 __all__ += ["Pages", "NewPart", "PartChange", "AdvancedOrder", "InvoiceLine", "InvoiceDetails", "StockDetails"]
+__all__ += ["ReturnLine", "ReturnDetails"]
 __version__ = "0.3.0"
 
 TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
@@ -66,6 +67,7 @@ OPERATIONS = {
     "cancelOrder": ("POST", "/orders/cancel"),
     "approveOrder": ("POST", "/orders/approve"),
     "invoiceOrder": ("POST", "/orders/invoice"),
+    "returnOrder": ("PUT", "/orders/return"),
     "voidInvoice": ("POST", "/orders/void"),
     "getCustomer": ("GET", "/customers/single"),
     "queryCustomers": ("POST", "/customers/query"),
@@ -90,7 +92,7 @@ OrderField = Literal[
     "SALESPERSON_CODE", "PO_NUMBER", "TERMS_CODE", "SHIP_VIA", "DROP_SHIP", "TRACKING_NUMBERS", "NOTES", "SUBTOTAL",
     "FREIGHT", "TAX_TOTAL", "ORDER_TOTAL", "BNAME", "BATTN", "BADDRESS1", "BADDRESS2", "BCITY", "BSTATE", "BZIPCODE",
     "BCOUNTRY", "BPHONE", "BEMAIL", "SNAME", "SATTN", "SADDRESS1", "SADDRESS2", "SCITY", "SSTATE", "SZIPCODE",
-    "SCOUNTRY", "SPHONE", "SEMAIL", "CREATE_DATE", "MODIFIED_DATE",
+    "SCOUNTRY", "SPHONE", "SEMAIL", "BACKORDER_OF", "RETURN_OF", "CREATE_DATE", "MODIFIED_DATE",
 ]
 OrderLineField = Literal[
     "ORDER_NUMBER", "LINE_NUMBER", "PART_CODE", "DESCRIPTION", "QUANTITY", "NUMBER_SHIPPED", "UNIT_PRICE", "DISCOUNT",
@@ -236,6 +238,21 @@ class InvoiceDetails(TypedDict, total=False):
     lines: Sequence[Union[InvoiceLine, Fields]]
     TRACKING_NUMBERS: Value
     SHIP_VIA: Value
+
+
+class ReturnLine(InvoiceLine, total=False):
+    """A line to return, and its units."""
+
+    RESTOCK: Flag
+
+
+class ReturnDetails(TypedDict, total=False):
+    """The lines to return, and fields of the return."""
+
+    lines: Sequence[Union[ReturnLine, Fields]]
+    REFERENCE_NUMBER: Value
+    NOTES: Value
+    REASON: Value
 
 
 class StockDetails(TypedDict, total=False):
@@ -956,6 +973,16 @@ class Orders:
         """
         return Record(_write(self._caller, "voidInvoice", {**(details or {}), "ORDER_NUMBER": order_number}, options))
 
+    def return_lines(
+        self, order_number: str, details: Union[ReturnDetails, Fields], **options: Unpack[ChangeOptions]
+    ) -> str:
+        """Returns units of the `lines` of an invoice, and returns the ORDER_NUMBER of the return.
+
+        The units are in stock again, unless RESTOCK of the line is "N". Needs the scope `office`.
+        """
+        sent = {**details, "ORDER_NUMBER": order_number}
+        return _write(self._caller, "returnOrder", sent, options)  # type: ignore[no-any-return]
+
     @overload
     def by_storefront_reference(  # type: ignore[overload-overlap]
         self, numbers: str, **options: Unpack[CallOptions]
@@ -1296,7 +1323,7 @@ class FulfillmentLine:
     ordered: float = 0
     shipped: float = 0
     open: float = 0  # Units that are not shipped yet.
-    returned: float = 0  # Units of lines with a negative quantity. They count only here.
+    returned: float = 0  # Units of returns, and of other lines with a negative quantity. They count only here.
     serial_numbers: Tuple[str, ...] = ()  # Serial numbers of the shipped units. A care plan has its parent's.
 
 
@@ -1359,7 +1386,7 @@ def _add_up(records: Sequence[Sequence[Mapping[str, Any]]]) -> List[FulfillmentL
                 line.ordered = _sum((line.ordered, quantity))
                 line.shipped = _sum((line.shipped, shipped))
                 line.open = _sum((line.open, max(_sum((quantity, -shipped)), 0)))
-            line.serial_numbers += tuple(item["serial_numbers"])
+                line.serial_numbers += tuple(item["serial_numbers"])
     for plan in sums.values():
         if plan.is_care_plan:
             product = sums.get((plan.parent, "", False, None)) if plan.parent else None

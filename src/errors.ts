@@ -82,7 +82,7 @@ export const ERRORS = {
   TOO_MANY_LINES: entry(400, 'write', 'PIMS: the order already has 10,000 lines, the maximum.',
     'Put further lines on another order with the same REFERENCE_NUMBER.'),
   BATCH_TOO_LONG: entry(400, 'batch',
-    'The batch is too long. A batch can have at most 100 steps (fewer if the tenant has a low rate or quota), 4 MiB of results, and 10,000 lines in the orders that it cancels, approves, invoices or voids, or whose DROP_SHIP it changes.',
+    'The batch is too long. A batch can have at most 100 steps (fewer if the tenant has a low rate or quota), 4 MiB of results, and 10,000 lines in the orders that it cancels, approves, invoices, voids or returns, or whose DROP_SHIP it changes.',
     'Split the batch into parts within the limit in the message. Sending it again unchanged never succeeds.'),
   UNKNOWN_OPERATION: entry(400, 'batch', 'A batch cannot contain this operation.',
     'Use one of the operations that the message lists, and send other calls separately.'),

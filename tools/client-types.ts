@@ -18,7 +18,7 @@ const ROOTS = `Order OrderLine Customer InventoryItem StorefrontLookup NewOrder 
 /** The types that other files of the client use. */
 const EXPORTED = [
   ...ROOTS,
-  ...'AdvancedOrder Invoice InvoiceToVoid StockReceipt Movement Change Field Usage Stage Value'.split(' '),
+  ...'AdvancedOrder Invoice InvoiceToVoid Return StockReceipt Movement Change Field Usage Stage Value'.split(' '),
   ...'StorefrontOrder StorefrontItem'.split(' '),
 ];
 

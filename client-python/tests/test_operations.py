@@ -86,6 +86,9 @@ class Operations(unittest.TestCase):
         self.assertEqual([one["REASON"] for one in movements.page("2").records], ["broken"])
         self.assertEqual(office.orders.approve(made)["ORDER_TYPE"], "sales_order")
         self.assertEqual(office.orders.invoice(made)["ORDER_TYPE"], "invoice")
+        line = {"LINE_REF_LOCK_CODE": office.orders.get(made).lines[0]["LINE_REF_LOCK_CODE"], "QUANTITY": 1}
+        back = office.orders.return_lines(made, {"lines": [line]})
+        self.assertEqual(office.orders.void(back)["ORDER_STATUS"], "VOID")
         self.assertEqual(office.orders.void(made, {"REASON": "wrong size"})["ORDER_STATUS"], "VOID")
         # Every call counts once, but the batch counts once for each of its steps.
         self.assertEqual(client.usage()["total"] - begun_at, len(self.tries) - 1 + 2)
@@ -138,6 +141,25 @@ class Operations(unittest.TestCase):
         voided = client.orders.void(number, if_match=client.orders.get(number).etag)
         self.assertEqual((voided["ORDER_STATUS"], client.inventory.get("till")["QTY_ONHAND"]), ("VOID", "2"))
 
+    def test_one_line_of_an_invoice_is_returned_and_its_serial_number_is_in_stock_again(self):
+        client = self.office()
+        client.inventory.create({"PART_CODE": "back", "SERIALIZED": True})
+        client.stock.receive("back", 1, {"SERIAL_NUMBERS": "B1"})
+        sold = client.orders.create_with_lines(
+            {"REFERENCE_NUMBER": "#back"}, [{"PART_CODE": "back", "SERIAL_NUMBERS": "B1"}]
+        )
+        client.orders.invoice(sold.order_number)
+        line = {"LINE_REF_LOCK_CODE": sold.lines[0]["LINE_REF_LOCK_CODE"], "QUANTITY": 1, "SERIAL_NUMBERS": "B1"}
+        etag = client.orders.get(sold.order_number).etag
+        number = client.orders.return_lines(sold.order_number, {"lines": [line], "REASON": "torn"}, if_match=etag)
+        self.assertEqual(client.orders.get(number)["RETURN_OF"], sold.order_number)
+        self.assertEqual(client.inventory.get("back")["QTY_ONHAND"], "1")
+        lookup = client.orders.by_storefront_reference("#back")
+        self.assertEqual({one.get("return_of") for one in lookup["orders"]}, {None, sold.order_number})
+        (part,) = derive_fulfillment(lookup).lines
+        self.assertEqual((part.ordered, part.shipped, part.open, part.returned), (1, 1, 0, 1))
+        self.assertEqual(part.serial_numbers, ("B1",))
+
     def test_stock_that_is_not_what_was_read_is_not_written_and_the_call_not_repeated(self):
         client = self.office()
         client.inventory.create({"PART_CODE": "from"})
@@ -155,6 +177,7 @@ class Operations(unittest.TestCase):
             lambda: client.orders.approve(number),
             lambda: client.orders.invoice(number),
             lambda: client.orders.void(number),
+            lambda: client.orders.return_lines(number, {"lines": []}),
             lambda: client.inventory.create({"PART_CODE": "A"}),
             lambda: client.inventory.update({"PART_CODE": "A/1#x"}),
             lambda: client.stock.receive("A/1#x", 1),

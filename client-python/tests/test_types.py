@@ -30,6 +30,8 @@ class Types(unittest.TestCase):
         for name, schema, named in (
             ("InvoiceLine", lines, set()),
             ("InvoiceDetails", SCHEMAS["Invoice"], {"ORDER_NUMBER"}),
+            ("ReturnLine", SCHEMAS["Return"]["properties"]["lines"]["items"], set()),
+            ("ReturnDetails", SCHEMAS["Return"], {"ORDER_NUMBER"}),
             ("StockDetails", SCHEMAS["StockCount"], {"PART_CODE", "QUANTITY"}),
         ):
             hints = typing.get_type_hints(getattr(storeroom, name))

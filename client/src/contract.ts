@@ -13,6 +13,7 @@ export const OPERATIONS = {
   cancelOrder: ['POST', '/orders/cancel'],
   approveOrder: ['POST', '/orders/approve'],
   invoiceOrder: ['POST', '/orders/invoice'],
+  returnOrder: ['PUT', '/orders/return'],
   voidInvoice: ['POST', '/orders/void'],
   getCustomer: ['GET', '/customers/single'],
   queryCustomers: ['POST', '/customers/query'],
@@ -42,6 +43,7 @@ export interface BatchOperations {
   readonly approveOrder: { readonly body: OrderToApprove; readonly data: AdvancedOrder };
   readonly invoiceOrder: { readonly body: Invoice; readonly data: AdvancedOrder };
   readonly voidInvoice: { readonly body: InvoiceToVoid; readonly data: AdvancedOrder };
+  readonly returnOrder: { readonly body: Return; readonly data: string };
   readonly createCustomer: { readonly body: NewCustomer; readonly data: string };
   readonly updateCustomer: { readonly body: CustomerChange; readonly data: string };
   readonly createPart: { readonly body: NewPart; readonly data: string };
@@ -89,6 +91,10 @@ export interface Order extends Addresses {
   readonly TAX_TOTAL: Decimal;
   /** Sum of SUBTOTAL, FREIGHT and TAX_TOTAL. Recalculated automatically unless you set it. */
   readonly ORDER_TOTAL: Decimal;
+  /** ORDER_NUMBER of the order whose open units a partial invoice moved here. */
+  readonly BACKORDER_OF: string;
+  /** ORDER_NUMBER of the invoice that this order returns units of. */
+  readonly RETURN_OF: string;
   /** Time the record was created. */
   readonly CREATE_DATE: Timestamp;
   /** Time of the last change. */
@@ -481,6 +487,29 @@ export interface InvoiceToVoid {
   readonly REASON?: string | number | null | undefined;
 }
 
+/** The invoice and the lines to return. */
+export interface Return {
+  /** The ORDER_NUMBER. */
+  readonly ORDER_NUMBER: Value;
+  /** The lines to return. */
+  readonly lines: readonly {
+    /** The line. */
+    readonly LINE_REF_LOCK_CODE: Value;
+    /** The units to return. */
+    readonly QUANTITY: DecimalValue;
+    /** Serial numbers, separated by commas. A SERIALIZED part needs one for each unit. */
+    readonly SERIAL_NUMBERS?: string | number | null | undefined;
+    /** Whether the units are in stock again. Default Y. */
+    readonly RESTOCK?: FlagValue | undefined;
+  }[];
+  /** The REFERENCE_NUMBER of the return. Default: the one of the invoice. */
+  readonly REFERENCE_NUMBER?: Value | undefined;
+  /** The NOTES of the return. */
+  readonly NOTES?: Value | undefined;
+  /** Why. The ledger keeps it. */
+  readonly REASON?: string | number | null | undefined;
+}
+
 /** The part and the units. */
 export interface StockReceipt {
   /** The PART_CODE. */
@@ -617,6 +646,8 @@ export interface StorefrontOrder {
   readonly items: readonly StorefrontItem[];
   /** Present only if the order is cancelled or void. */
   readonly cancelled?: true | undefined;
+  /** Present only on a return: ORDER_NUMBER of its invoice. */
+  readonly return_of?: string | undefined;
 }
 
 /** Stage of a new order. null and "" select the default stage of the tenant. */

@@ -26,7 +26,7 @@ export interface FulfillmentLine {
   readonly shipped: number;
   /** Units that are not shipped yet. */
   readonly open: number;
-  /** Units of lines with a negative quantity. They count only here. */
+  /** Units of returns, and of other lines with a negative quantity. They count only here. */
   readonly returned: number;
   /** Serial numbers of the shipped units. A care plan has its parent's. */
   readonly serialNumbers: readonly string[];
@@ -90,8 +90,8 @@ function addUp(orders: readonly StorefrontOrder[]): FulfillmentLine[] {
         sum.ordered = add(sum.ordered, item.quantity);
         sum.shipped = add(sum.shipped, item.shipped);
         sum.open = add(sum.open, Math.max(add(item.quantity, -item.shipped), 0));
+        sum.serialNumbers = [...sum.serialNumbers, ...item.serial_numbers];
       }
-      sum.serialNumbers = [...sum.serialNumbers, ...item.serial_numbers];
     }
   const lines = [...sums.values()];
   for (const plan of lines.filter(({ isCarePlan }) => isCarePlan))

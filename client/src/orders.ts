@@ -113,6 +113,14 @@ export class Orders<Custom> {
   }
 
   /**
+   * Returns units of the `lines` of an invoice, and returns the ORDER_NUMBER of the return. The units are in stock
+   * again, unless RESTOCK of the line is N. Needs the scope `office`.
+   */
+  returnLines(orderNumber: string, details: records.ReturnDetails, options?: ChangeOptions): Promise<string> {
+    return write(this.#caller, 'returnOrder', { ...details, ORDER_NUMBER: orderNumber }, options);
+  }
+
+  /**
    * Returns every order with a storefront number, which usually begins with `#`. For a list of numbers, returns the
    * results in the same order, with one call for every 100 numbers, or more calls if the results are large.
    */

@@ -41,6 +41,10 @@ export type InvoiceDetails = Omit<contract.Invoice, 'ORDER_NUMBER'>;
 /** A line to invoice, and its units. */
 export type InvoiceLine = NonNullable<contract.Invoice['lines']>[number];
 export type VoidDetails = Omit<contract.InvoiceToVoid, 'ORDER_NUMBER'>;
+/** The lines to return, and fields of the return, without the invoice. */
+export type ReturnDetails = Omit<contract.Return, 'ORDER_NUMBER'>;
+/** A line to return, and its units. */
+export type ReturnLine = contract.Return['lines'][number];
 /** Members of a change of stock besides the part and the units. */
 export type StockDetails = Omit<contract.StockReceipt, 'PART_CODE' | 'QUANTITY'>;
 export type AdjustmentDetails = StockDetails & { readonly REASON: contract.Value };

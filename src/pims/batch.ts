@@ -9,7 +9,14 @@ import type { LineUnits } from './rules/stock.ts';
 import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
 import type { Json } from './rules/json.ts';
 import { requestLoad, type Load, type Script } from './writes/script.ts';
-import { approveOrder, cancelOrder, invoiceOrder, updateOrder, voidInvoice } from './writes/order-writes.ts';
+import {
+  approveOrder,
+  cancelOrder,
+  invoiceOrder,
+  returnOrder,
+  updateOrder,
+  voidInvoice,
+} from './writes/order-writes.ts';
 import { adjustStock, countStock, createPart, receiveStock, updatePart } from './writes/stock-writes.ts';
 import type { RawValue, Values } from './rules/values.ts';
 import {
@@ -33,6 +40,7 @@ export const WRITES = {
   approveOrder,
   invoiceOrder,
   voidInvoice,
+  returnOrder,
   createCustomer,
   updateCustomer,
   createPart,
@@ -123,7 +131,13 @@ function makeLineCount(): LineCount {
 }
 
 /** The operations that move the stock of all lines of an order. An update does so if it changes DROP_SHIP. */
-const WHOLE_ORDERS: readonly BatchOperation[] = ['cancelOrder', 'approveOrder', 'invoiceOrder', 'voidInvoice'];
+const WHOLE_ORDERS: readonly BatchOperation[] = [
+  'cancelOrder',
+  'approveOrder',
+  'invoiceOrder',
+  'voidInvoice',
+  'returnOrder',
+];
 
 /**
  * Throws BATCH_TOO_LONG before any step runs, if the orders that the steps name have too many lines. Rehearses the first

@@ -3,7 +3,7 @@ import type { Body } from './writes/writes.ts';
 
 /** Maximum fields of a write that the audit log names. */
 const FIELDS_NAMED_MAX = 20;
-/** Members whose values the audit log keeps, for movements of stock and voids. */
+/** Members whose values the audit log keeps, for movements of stock, voids and returns. */
 const KEPT = { QUANTITY: 'quantity', REASON: 'reason' } as const;
 
 /** The key of a record, a record, or the answers of the steps of a batch. */
@@ -16,11 +16,11 @@ export function describeWrite(body: Body | BatchBody, data: WrittenData): [targe
     const [target] = describeWrite(body[0]!.body, (data as [{ data: WrittenData }])[0].data);
     return [target, { steps: body.map(({ operation }) => operation).join(' ') }];
   }
-  if (typeof data === 'string') return [data, { fields: nameFields(body) }];
-  const { ORDER_NUMBER, PART_CODE = '', BACKORDER_NUMBER } = data as Record<string, string>;
+  const named = typeof data === 'string' ? { ORDER_NUMBER: data } : (data as Record<string, string>);
+  const { ORDER_NUMBER, PART_CODE = '', BACKORDER_NUMBER }: Record<string, string> = named;
   const detail: Record<string, string> = { fields: nameFields(body) };
-  // A change of an order or a line can have fields with these names. It returns an order, and no BACKORDER_NUMBER.
-  if (ORDER_NUMBER === undefined || BACKORDER_NUMBER !== undefined)
+  // A new or changed record can have fields with these names. It returns no BACKORDER_NUMBER, and has no lines.
+  if (ORDER_NUMBER === undefined || BACKORDER_NUMBER !== undefined || 'lines' in body)
     for (const [name, kept] of Object.entries(KEPT)) if (body[name]) detail[kept] = String(body[name]);
   if (BACKORDER_NUMBER) detail['backorder'] = BACKORDER_NUMBER;
   return [ORDER_NUMBER ?? PART_CODE, detail];

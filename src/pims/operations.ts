@@ -134,6 +134,7 @@ export const updateCustomer = writeOf('updateCustomer');
 export const approveOrder = writeOf('approveOrder');
 export const invoiceOrder = writeOf('invoiceOrder');
 export const voidInvoice = writeOf('voidInvoice');
+export const returnOrder = writeOf('returnOrder');
 export const createPart = writeOf('createPart');
 export const updatePart = writeOf('updatePart');
 export const receiveStock = writeOf('receiveStock');

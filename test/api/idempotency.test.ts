@@ -64,10 +64,10 @@ test('the same fields in another order, with other spaces or with other credenti
 });
 
 /** Returns bodies of a call with its last field changed and, if it has others, without that field. */
-function changedBodies({ fields = {} }: GoodCall): Record<string, string>[] {
+function changedBodies({ fields = {} }: GoodCall): Record<string, unknown>[] {
   const [name, value] = Object.entries(fields).at(-1)!;
   const { [name]: _last, ...others } = fields;
-  const changed = { ...fields, [name]: `${value}1` };
+  const changed = { ...fields, [name]: `${value as string}1` };
   return Object.keys(others).length === 0 ? [changed] : [changed, others];
 }
 

@@ -79,7 +79,7 @@ test("a tenant that names another's records gets a not-found error and changes n
   const made = await service.command(...'keys create alpha --name office --scope office --json'.split(' '));
   const keys = made.json() as Keys;
   const naming = [...beta.calls, ...beta.office].filter(({ operation }) => !operation.startsWith('create'));
-  assert.equal(naming.length, 20);
+  assert.equal(naming.length, 21);
   for (const call of [...naming, beta.batch])
     for (const way of waysOf(call)) expectNothingFound(call, await sendBy(way, service, call, keys));
   const ownOrder = { ...beta.call('updateLineItem').fields, ORDER_NUMBER: 'order-alpha' };

@@ -45,7 +45,7 @@ test('200 the fields of each record type, in the order of its records, with type
 test('the marks say which fields PIMS sets, a record requires, and filters find by index', async () => {
   const [orders, lines, customers, inventory] = await Promise.all(TYPES.map(list));
   const stamps = 'CREATE_DATE MODIFIED_DATE';
-  assert.equal(namesWith(orders!, 'assigned'), `ORDER_NUMBER ${stamps}`);
+  assert.equal(namesWith(orders!, 'assigned'), `ORDER_NUMBER BACKORDER_OF RETURN_OF ${stamps}`);
   assert.equal(namesWith(lines!, 'assigned'), `LINE_NUMBER LINE_REF_LOCK_CODE ${stamps}`);
   assert.equal(namesWith(customers!, 'assigned'), stamps);
   assert.equal(namesWith(inventory!, 'assigned'), `QTY_COMMITTED QTY_AVAILABLE ${stamps}`);

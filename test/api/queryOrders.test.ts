@@ -6,8 +6,8 @@ import { QueryChecks } from './query-checks.ts';
 
 const orders = await QueryChecks.open(
   'orders',
-  { ORDER_NUMBER: '900' },
-  { ORDER_NUMBER: '1000', ORDER_TYPE: 'sales_order' },
+  { ORDER_NUMBER: '900', BACKORDER_OF: '800', RETURN_OF: '801' },
+  { ORDER_NUMBER: '1000', ORDER_TYPE: 'sales_order', BACKORDER_OF: '802', RETURN_OF: '803' },
 );
 const { shop } = orders;
 await shop.load('lines', [{ ORDER_NUMBER: '900', PART_CODE: 'A', QUANTITY: '1' }]);

@@ -1,7 +1,7 @@
 /** Tests the operations of the back office in the TypeScript client, with a pair of the scope `office`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { step, StoreroomError } from '../../client/src/storeroom.ts';
+import { deriveFulfillment, step, StoreroomError } from '../../client/src/storeroom.ts';
 import { valuesOf } from '../kit/lists.ts';
 import { Shop } from '../kit/records.ts';
 import { sharedService } from '../kit/service.ts';
@@ -83,6 +83,27 @@ test('an order goes through its stages by single calls, only while it is as it w
   assert.equal((await client.inventory.get('A')).QTY_ONHAND, '-1');
 });
 
+test('a line of an invoice is returned, once for its key, and its serial number is in stock again', async () => {
+  const { client } = await openOffice('client-returns');
+  await client.inventory.create({ PART_CODE: 'A', UNIT_PRICE: 2, SERIALIZED: true });
+  await client.stock.receive('A', 1, { SERIAL_NUMBERS: 'S1' });
+  const line = { PART_CODE: 'A', SERIAL_NUMBERS: 'S1' };
+  const { orderNumber, lines } = await client.orders.createWithLines({ REFERENCE_NUMBER: '#R' }, [line]);
+  await client.orders.invoice(orderNumber);
+  const { LINE_REF_LOCK_CODE } = lines[0]!;
+  const details = { lines: [{ LINE_REF_LOCK_CODE, QUANTITY: 1, SERIAL_NUMBERS: 'S1', RESTOCK: true }], REASON: 'torn' };
+  const once = { idempotencyKey: 'return', ifMatch: (await client.orders.get(orderNumber)).etag };
+  const number = await client.orders.returnLines(orderNumber, details, once);
+  assert.equal(await client.orders.returnLines(orderNumber, details, once), number);
+  assert.partialDeepStrictEqual(await client.orders.get(number), { RETURN_OF: orderNumber, ORDER_TOTAL: '-2' });
+  assert.equal((await client.inventory.get('A')).QTY_ONHAND, '1');
+  const lookup = await client.orders.byStorefrontReference('#R');
+  assert.deepEqual(new Set(lookup.orders.map((order) => order.return_of)), new Set([undefined, orderNumber]));
+  const { state, lines: parts } = deriveFulfillment(lookup);
+  const [{ ordered, shipped, open, returned, serialNumbers } = parts[0]!] = parts;
+  assert.deepEqual([state, ordered, shipped, open, returned, serialNumbers], ['shipped', 1, 1, 0, 1, ['S1']]);
+});
+
 test('parts are created and changed, and their stock is received, counted and adjusted', async () => {
   const { shop, client } = await openOffice('client-stock');
   await shop.run('fields', 'add', shop.keys.teamID, 'inventory', 'SHELF', '--type', 'text');
@@ -119,6 +140,7 @@ test('403 a pair of the scope write calls no operation of the back office, also 
     client.orders.approve(number),
     client.orders.invoice(number),
     client.orders.void(number),
+    client.orders.returnLines(number, { lines: [{ LINE_REF_LOCK_CODE: 'L', QUANTITY: 1 }] }),
     client.inventory.create({ PART_CODE: 'A' }),
     client.inventory.update({ PART_CODE: 'A' }),
     client.stock.receive('A', 1),

@@ -107,7 +107,11 @@ test('every operation of the contract can be called, and returns the records of 
   );
   assert.equal((await back.client.orders.approve(made)).ORDER_TYPE, 'sales_order');
   assert.equal((await back.client.orders.invoice(made)).ORDER_TYPE, 'invoice');
-  assert.equal((await back.client.orders.void(made)).ORDER_STATUS, 'VOID');
+  const [sold] = (await back.client.orders.get(made)).lines;
+  const returned = await back.client.orders.returnLines(made, {
+    lines: [{ LINE_REF_LOCK_CODE: sold!.LINE_REF_LOCK_CODE, QUANTITY: 1 }],
+  });
+  for (const one of [returned, made]) assert.equal((await back.client.orders.void(one)).ORDER_STATUS, 'VOID');
 
   assert.ok((await client.fields.list('lines')).some(({ name, assigned }) => name === 'LINE_NUMBER' && assigned));
   // Every call counts once, but the batch counts once for each of its steps.

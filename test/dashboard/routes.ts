@@ -40,6 +40,8 @@ export interface Named {
   /** An order that can be invoiced. */
   readonly salesOrder: string;
   readonly invoice: string;
+  /** An invoice whose line has its number as LINE_REF_LOCK_CODE. */
+  readonly returned: string;
   /** A part in stock. */
   readonly part: string;
   readonly webhook: string;
@@ -74,6 +76,14 @@ const OFFICE: readonly [method: 'POST' | 'PUT', path: string, make: Ask<object>]
   ['POST', '/orders/approve', ({ quote }) => ({ ORDER_NUMBER: quote })],
   ['POST', '/orders/invoice', ({ salesOrder }) => ({ ORDER_NUMBER: salesOrder })],
   ['POST', '/orders/void', ({ invoice }) => ({ ORDER_NUMBER: invoice })],
+  [
+    'PUT',
+    '/orders/return',
+    ({ returned }) => ({
+      ORDER_NUMBER: returned,
+      lines: [{ LINE_REF_LOCK_CODE: returned, QUANTITY: '1' }],
+    }),
+  ],
   ['PUT', '/inventory/create', () => ({ PART_CODE: unique() })],
   ['POST', '/inventory/update', ({ part }) => ({ PART_CODE: part, BARCODE: unique() })],
   ['POST', '/stock/receive', ({ part }) => ({ PART_CODE: part, QUANTITY: '1' })],

@@ -42,6 +42,7 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
   }
 
   const [quote, salesOrder, invoice] = [`quote-${teamID}`, `sales-${teamID}`, `invoice-${teamID}`];
+  const returned = `returned-${teamID}`;
   const part = `part-own-${teamID}`;
   const order = { REFERENCE_NUMBER: mark, NOTES: mark };
   await shop.load('orders', [
@@ -51,7 +52,10 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
     { ORDER_NUMBER: `${quote}-2`, ORDER_TYPE: 'quote', ...order },
     { ORDER_NUMBER: `${salesOrder}-2`, ORDER_TYPE: 'sales_order', ...order },
     { ORDER_NUMBER: invoice, ORDER_TYPE: 'invoice', ...order },
+    { ORDER_NUMBER: returned, ORDER_TYPE: 'invoice', ...order },
   ]);
+  const line = { ORDER_NUMBER: returned, LINE_REF_LOCK_CODE: returned, QUANTITY: '9', NUMBER_SHIPPED: '9' };
+  await shop.load('lines', [{ ...line, DESCRIPTION: mark }]);
   await shop.load('inventory', [{ PART_CODE: part, PART_DESCRIPTION: mark, QTY_ONHAND: '5' }]);
   for (const ORDER_NUMBER of [`order-${teamID}`, quote, salesOrder, `${salesOrder}-2`])
     await succeed(shop.addLineItem({ ORDER_NUMBER, DESCRIPTION: mark, QUANTITY: '1' }));
@@ -79,6 +83,7 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
     quote,
     salesOrder,
     invoice,
+    returned,
     part,
     webhook,
     linkToken,

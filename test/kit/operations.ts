@@ -14,7 +14,7 @@ export interface GoodCall {
   /** The body of a query. */
   readonly filters?: Record<string, string>[];
   /** The body of a write. */
-  readonly fields?: Record<string, string>;
+  readonly fields?: Record<string, unknown>;
   /** The body of a batch. */
   readonly steps?: { readonly operation: string; readonly body: Record<string, string> }[];
   /** The body of a lookup of several numbers. */
@@ -50,7 +50,15 @@ export async function stockShop(service: Service, mark: string, ...settings: str
   );
   const calls = writeCalls(mark, line['LINE_REF_LOCK_CODE']!);
   const call = (operation: string): GoodCall => calls.find((one) => one.operation === operation)!;
-  return { shop, keys: shop.keys, calls, batch: batchOf(mark), reads: readsOf(mark), office: officeOf(mark), call };
+  return {
+    shop,
+    keys: shop.keys,
+    calls,
+    batch: batchOf(mark),
+    reads: readsOf(mark),
+    office: officeOf(mark, line['LINE_REF_LOCK_CODE']!),
+    call,
+  };
 }
 
 const readsOf = (mark: string): GoodCall[] => {
@@ -70,12 +78,13 @@ const readsOf = (mark: string): GoodCall[] => {
   ];
 };
 
-const officeOf = (mark: string): GoodCall[] => {
+const officeOf = (mark: string, lockCode: string): GoodCall[] => {
   const [order, part] = [{ ORDER_NUMBER: `order-${mark}` }, { PART_CODE: `part-${mark}` }];
-  const calls: [operation: string, method: 'POST' | 'PUT', path: string, fields: Record<string, string>][] = [
+  const calls: [operation: string, method: 'POST' | 'PUT', path: string, fields: Record<string, unknown>][] = [
     ['approveOrder', 'POST', '/orders/approve', order],
     ['invoiceOrder', 'POST', '/orders/invoice', order],
     ['voidInvoice', 'POST', '/orders/void', order],
+    ['returnOrder', 'PUT', '/orders/return', { ...order, lines: [{ LINE_REF_LOCK_CODE: lockCode, QUANTITY: '1' }] }],
     ['createPart', 'PUT', '/inventory/create', { PART_CODE: `another-part-${mark}` }],
     ['updatePart', 'POST', '/inventory/update', { ...part, BARCODE: `code of ${mark}` }],
     ['receiveStock', 'POST', '/stock/receive', { ...part, QUANTITY: '1' }],

@@ -108,6 +108,7 @@ suite('invoicing', () => {
       ...kept,
       ORDER_NUMBER: '',
       TRACKING_NUMBERS: '',
+      BACKORDER_OF: '10001',
       ...noAmounts,
       _TOTALS: '',
     });

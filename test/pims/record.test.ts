@@ -41,7 +41,7 @@ test('the dictionaries have exactly the fields of the embedded PIMS', () => {
   const expected = {
     orders: `ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE LOCATION_CODE ORDER_DATE ORDER_STATUS
       SALESPERSON_CODE PO_NUMBER TERMS_CODE SHIP_VIA DROP_SHIP TRACKING_NUMBERS NOTES SUBTOTAL FREIGHT TAX_TOTAL
-      ORDER_TOTAL ${addresses}`,
+      ORDER_TOTAL ${addresses} BACKORDER_OF RETURN_OF`,
     lines: `ORDER_NUMBER LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED UNIT_PRICE DISCOUNT SERIAL_NUMBERS
       CARE_PLAN LINE_REF_LOCK_CODE`,
     customers: `CUSTOMER_CODE CUSTOMER_NAME ${addresses} TERMS_CODE CREDIT_LIMIT NOTES`,
@@ -63,7 +63,7 @@ test('the dictionaries have exactly the fields of the embedded PIMS', () => {
 
 test('each field has a separate sentence, and only PIMS sets the assigned ones', () => {
   const assigned = {
-    orders: 'ORDER_NUMBER',
+    orders: 'ORDER_NUMBER BACKORDER_OF RETURN_OF',
     lines: 'LINE_NUMBER LINE_REF_LOCK_CODE',
     customers: '',
     inventory: 'QTY_COMMITTED QTY_AVAILABLE',

@@ -15,6 +15,7 @@ import {
   prepare,
   send,
   SERIALS,
+  voidingOf,
   withoutLocks,
   type Call,
   type Kind,
@@ -46,6 +47,8 @@ const GROUPED: readonly (readonly Kind[])[] = [
   ['invoicePart', 'updateLineItem', 'addLineItem', 'updateOrder'],
   ['invoiceWhole', 'voidInvoice', 'updateLineItem'],
   ['invoiceSerials', 'voidInvoice', 'updateLineItem', 'receiveStock'],
+  ['invoiceWhole', 'returnOrder', 'voidReturn', 'voidInvoice'],
+  ['invoiceSerials', 'returnOrder', 'returnOrder', 'voidReturn', 'voidInvoice', 'updateLineItem'],
   ['countStock'],
   ['receiveStock', 'countStock', 'adjustStock', 'updatePart', 'addLineItem'],
   ['createPart', 'writeBatch', 'addLineItem', 'updateLineItem'],
@@ -172,7 +175,10 @@ export function describeKinds(store: StoreUnderTest): void {
       await prepare(pims, FIRST);
       const [calls] = fc.sample(callsOf(EACH_KIND, FIRST), 1);
       let [before, position] = [await readRecords(pims), (await readFeed(pims, 0)).length];
-      const isTold = async (call: Call): Promise<boolean> => {
+      const isTold = async (sent: Call): Promise<boolean> => {
+        const isOpen = ({ fields }: Read) => fields['RETURN_OF'] && fields['ORDER_STATUS'] !== 'VOID';
+        const back = sent.kind === 'voidReturn' ? [...before.values()].find(isOpen) : undefined;
+        const call = back ? voidingOf(sent, back.fields['ORDER_NUMBER']!) : sent;
         await send(pims.port, call, 'ann');
         const [after, fed] = [await readRecords(pims), await readFeed(pims, position)];
         assertTold(fed, listDiffering(before, after), JSON.stringify(call));

@@ -34,7 +34,6 @@ const UNCHECKED: Record<string, string> = {
   KEY_USES: LOG,
   REFUSALS: LOG,
   SECRETS: 'random bytes',
-  BACKORDERS: 'they only find lines that were moved',
   CUSTOM_FIELDS: 'nothing else says which fields a tenant has added',
   SERIALS: 'a count removes serial numbers, and imported invoices have others',
   IDEMPOTENCY: 'responses are deleted after a day',

@@ -19,7 +19,7 @@ type WriteOperation = {
       : never
     : never;
 }[keyof Operations];
-type Invoice = 'invoiceWhole' | 'invoicePart' | 'invoiceSerials';
+type Invoice = 'invoiceWhole' | 'invoicePart' | 'invoiceSerials' | 'voidReturn';
 export type Kind =
   | Exclude<WriteOperation, 'writeRecord' | 'invoiceOrder'>
   | Invoice
@@ -142,6 +142,14 @@ const SENDERS = {
   invoiceSerials: invoice((call) => ({ QUANTITY: '1', SERIAL_NUMBERS: serialOf(call) })),
   voidInvoice: (port, { order, text }, context) =>
     operations.voidInvoice(port, { ORDER_NUMBER: order, REASON: text }, context),
+  returnOrder: (port, call, context) => {
+    const { ORDER_NUMBER, LINE_REF_LOCK_CODE } = lockOf({ ...call, at: 0 });
+    const line = { LINE_REF_LOCK_CODE, QUANTITY: '1', RESTOCK: call.at % 3 ? 'Y' : 'N' };
+    const lines = [call.at % 2 ? { ...line, SERIAL_NUMBERS: serialOf(call) } : line];
+    return operations.returnOrder(port, { ORDER_NUMBER, lines, REASON: call.text } as unknown as Body, context);
+  },
+  voidReturn: (port, { order, text }, context) =>
+    operations.voidInvoice(port, { ORDER_NUMBER: String(Number(order) + ORDERS), REASON: text }, context),
   receiveStock: act('receiveStock'),
   countStock: act('countStock'),
   adjustStock: act('adjustStock'),
@@ -185,6 +193,9 @@ export const onEach = (call: Call): Call[] =>
     const n = (call.n + more) % ORDERS;
     return { ...call, n, order: String(baseOf(call.order) + n) };
   });
+
+/** Returns the call that voids a return. The first returns have the numbers after those of the prepared orders. */
+export const voidingOf = (call: Call, number: string): Call => ({ ...call, order: String(Number(number) - ORDERS) });
 
 /** Sends a call. Returns what it answers without the lock codes that the store assigned, or its refusal. */
 export async function send(port: PimsStore, call: Call, by: string): Promise<string> {

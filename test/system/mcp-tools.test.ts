@@ -27,7 +27,7 @@ suite('tools', () => {
     const stages = ['approveOrder', 'invoiceOrder', 'voidInvoice'];
     const changes = ['updateLineItem', 'updateOrder', 'cancelOrder', 'updateCustomer', ...stages];
     const others = ['updatePart', 'receiveStock', 'countStock', 'adjustStock', 'batch'];
-    const writes = ['createOrder', 'addLineItem', 'createCustomer', 'createPart', ...changes, ...others];
+    const writes = ['createOrder', 'addLineItem', 'createCustomer', 'createPart', 'returnOrder', ...changes, ...others];
     assert.deepEqual(having('readOnlyHint', false).toSorted(), writes.toSorted());
     assert.deepEqual(having('destructiveHint').toSorted(), [...changes, ...others].toSorted());
     assert.deepEqual(

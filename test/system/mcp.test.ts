@@ -211,7 +211,9 @@ suite('tools', () => {
     assert.equal((await handle('approveOrder', { ORDER_NUMBER: number })).ORDER_TYPE, 'sales_order');
     const lines = [{ LINE_REF_LOCK_CODE: lock, QUANTITY: 1 }];
     assert.equal((await handle('invoiceOrder', { ORDER_NUMBER: number, lines })).ORDER_TYPE, 'invoice');
-    assert.equal((await handle('voidInvoice', { ORDER_NUMBER: number })).ORDER_STATUS, 'VOID');
+    const back = (await handle('returnOrder', { ORDER_NUMBER: number, lines })) as string;
+    for (const ORDER_NUMBER of [back, number])
+      assert.equal((await handle('voidInvoice', { ORDER_NUMBER })).ORDER_STATUS, 'VOID');
     const usage = await ask('getUsage');
     assert.deepEqual([...called].toSorted(), valuesOf(operations, 'operationId').toSorted());
     assert.equal(await service.usageOf('acme'), was + agent.calls + office.calls, JSON.stringify(usage));

@@ -47,7 +47,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
         { operation: 'createOrder', body: { REFERENCE_NUMBER: '#1014', CUSTOMER_CODE: 'VINET' } },
         { operation: 'addLineItem', body: { ORDER_NUMBER: '$0.data', PART_CODE: '11', QUANTITY: '12' } },
       ],
-      answer: envelope([envelope('20017'), envelope({ ...NEW_LINE_EXAMPLE, ORDER_NUMBER: '20017', LINE_NUMBER: '1' })]),
+      answer: envelope([envelope('20018'), envelope({ ...NEW_LINE_EXAMPLE, ORDER_NUMBER: '20018', LINE_NUMBER: '1' })]),
     },
   };
 }

@@ -13,6 +13,7 @@ export const OPERATION_SCOPES = {
   cancelOrder: 'write',
   approveOrder: 'office',
   invoiceOrder: 'office',
+  returnOrder: 'office',
   voidInvoice: 'office',
   getCustomer: 'read',
   queryCustomers: 'read',

@@ -6,6 +6,7 @@ import {
   createPart,
   invoiceOrder,
   receiveStock,
+  returnOrder,
   updatePart,
   voidInvoice,
 } from '../../pims/operations.ts';
@@ -38,30 +39,40 @@ const AdvancedOrder = objectOf({
   ORDER_STATUS: textOf('Its ORDER_STATUS now.'),
   BACKORDER_NUMBER: textOf('The sales order with the units that a partial invoice leaves open, or "".'),
 });
-const LINES = listOf(
-  objectOf(
-    { LINE_REF_LOCK_CODE: ref('Value', 'The line.'), QUANTITY: ref('DecimalValue', 'The units to invoice.') },
-    { SERIAL_NUMBERS: serialNumbers(VALUE_CHARACTERS_MAX) },
-  ),
-  {
-    minItems: 1,
-    maxItems: NAMED_LINES_MAX,
-    description: 'The lines to invoice. All other lines stay open. Without lines, everything is invoiced.',
-  },
-);
+const linesTo = (verb: string, rest: string, more: Members = {}): Schema =>
+  listOf(
+    objectOf(
+      { LINE_REF_LOCK_CODE: ref('Value', 'The line.'), QUANTITY: ref('DecimalValue', `The units to ${verb}.`) },
+      { SERIAL_NUMBERS: serialNumbers(VALUE_CHARACTERS_MAX), ...more },
+    ),
+    { minItems: 1, maxItems: NAMED_LINES_MAX, description: `The lines to ${verb}.${rest}` },
+  );
 const INVOICE = membersBody(
   'Invoice',
   'The order, and optionally the lines to invoice.',
   { ORDER_NUMBER },
   {
-    lines: LINES,
+    lines: linesTo('invoice', ' All other lines stay open. Without lines, everything is invoiced.'),
     TRACKING_NUMBERS: ref('Value', 'Tracking numbers, separated by commas. They are added to those of the order.'),
     SHIP_VIA: ref('Value', 'The SHIP_VIA of the invoice.'),
   },
 );
+const RETURN = membersBody(
+  'Return',
+  'The invoice and the lines to return.',
+  {
+    ORDER_NUMBER,
+    lines: linesTo('return', '', { RESTOCK: ref('FlagValue', 'Whether the units are in stock again. Default Y.') }),
+  },
+  {
+    REFERENCE_NUMBER: ref('Value', 'The REFERENCE_NUMBER of the return. Default: the one of the invoice.'),
+    NOTES: ref('Value', 'The NOTES of the return.'),
+    REASON,
+  },
+);
 const { ORDER_NUMBER: order, LINE_REF_LOCK_CODE: line } = NEW_LINE_EXAMPLE;
-const told = (ORDER_TYPE: string, ORDER_STATUS: string, BACKORDER_NUMBER = '') =>
-  envelope({ ORDER_NUMBER: order, ORDER_TYPE, ORDER_STATUS, BACKORDER_NUMBER });
+const told = (ORDER_TYPE: string, ORDER_STATUS: string, BACKORDER_NUMBER = '', number = order) =>
+  envelope({ ORDER_NUMBER: number, ORDER_TYPE, ORDER_STATUS, BACKORDER_NUMBER });
 
 export const ORDER_OFFICE: readonly Operation[] = [
   {
@@ -91,20 +102,38 @@ export const ORDER_OFFICE: readonly Operation[] = [
     },
   },
   {
+    name: 'returnOrder',
+    method: 'PUT',
+    path: '/orders/return',
+    summary: 'Return units of an invoice',
+    description:
+      'Creates an invoice with negative quantities and totals for units that come back, and returns its ORDER_NUMBER in ' +
+      'data. The units are in stock again, unless RESTOCK is N. Voiding the return makes them the units of the invoice again.',
+    takesIfMatch: true,
+    ...declareWrite(RETURN, textOf('The ORDER_NUMBER of the return.'), returnOrder),
+    example: {
+      body: { ORDER_NUMBER: order, lines: [{ LINE_REF_LOCK_CODE: line, QUANTITY: '10', RESTOCK: 'Y' }] },
+      answer: envelope('20017'),
+    },
+  },
+  {
     name: 'voidInvoice',
     method: 'POST',
     path: '/orders/void',
     summary: 'Void an invoice',
     description:
       'Puts the units and serial numbers of an invoice back in stock and sets ORDER_STATUS to VOID. After that only NOTES ' +
-      'can be changed. Voiding a void invoice succeeds.',
+      'can be changed. Voiding a void invoice succeeds. An invoice with a return cannot be voided before its return.',
     takesIfMatch: true,
     ...declareWrite(
       membersBody('InvoiceToVoid', 'The ORDER_NUMBER.', { ORDER_NUMBER }, { REASON }),
       STAGE,
       voidInvoice,
     ),
-    example: { body: { ORDER_NUMBER: order, REASON: 'wrong customer' }, answer: told('invoice', 'VOID') },
+    example: {
+      body: { ORDER_NUMBER: '10249', REASON: 'wrong customer' },
+      answer: told('invoice', 'VOID', '', '10249'),
+    },
   },
 ];
 

@@ -293,7 +293,10 @@ export const SCHEMAS = {
       shipping_address: objectOf(SHIPPING),
       items: listOf(ref('StorefrontItem'), { description: 'The lines of the order.' }),
     },
-    { cancelled: { const: true, description: 'Present only if the order is cancelled or void.' } },
+    {
+      cancelled: { const: true, description: 'Present only if the order is cancelled or void.' },
+      return_of: textOf('Present only on a return: ORDER_NUMBER of its invoice.'),
+    },
   ),
   StorefrontItem: objectOf({
     part_number: textOf('PART_CODE of the line.'),

@@ -43,9 +43,15 @@ export const SHIPPING_ADDRESS = {
 
 /** Fields that the lookup returns or sorts by. */
 export const VIEWED_FIELDS: Readonly<Record<'orders' | 'lines', readonly string[]>> = {
-  orders: ['ORDER_TYPE', 'ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE', 'TRACKING_NUMBERS', 'DROP_SHIP'].concat(
-    Object.values(SHIPPING_ADDRESS),
-  ),
+  orders: [
+    'ORDER_TYPE',
+    'ORDER_NUMBER',
+    'CREATE_DATE',
+    'MODIFIED_DATE',
+    'TRACKING_NUMBERS',
+    'DROP_SHIP',
+    'RETURN_OF',
+  ].concat(Object.values(SHIPPING_ADDRESS)),
   lines: ['PART_CODE', 'DESCRIPTION', 'QUANTITY', 'NUMBER_SHIPPED', 'SERIAL_NUMBERS', 'CARE_PLAN'],
 };
 
@@ -139,6 +145,7 @@ function viewOrder(order: Values) {
     is_dropship: order['DROP_SHIP'] === 'Y',
     shipping_address: address,
     ...(isCancelled(order) && { cancelled: true as const }),
+    ...(order['RETURN_OF'] && { return_of: order['RETURN_OF'] }),
   };
 }
 

@@ -77,6 +77,7 @@ const searched: Marks = { searched: true };
 const indexed: Marks = { indexed: true };
 const both: Marks = { ...indexed, ...searched };
 const assigned: Marks = { assigned: true };
+const origin: Marks = { ...assigned, ...indexed };
 
 const timestamps = (marks: Marks): Field[] => [
   field('CREATE_DATE', 'timestamp', 'Time the record was created.', { ...assigned, ...marks }),
@@ -112,6 +113,8 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     ),
     ...address('Billing', { NAME: searched, EMAIL: both }),
     ...address('Shipping', { NAME: searched }),
+    field('BACKORDER_OF', 'text', 'ORDER_NUMBER of the order whose open units a partial invoice moved here.', origin),
+    field('RETURN_OF', 'text', 'ORDER_NUMBER of the invoice that this order returns units of.', origin),
     ...timestamps(indexed),
   ],
   lines: [

@@ -10,9 +10,9 @@ import { NAMED_LINES_MAX } from './record-bounds.ts';
 import { isCancelled } from './stages.ts';
 import { stockMovements } from './stock.ts';
 import { shareTotals } from './totals.ts';
-import { checkText, type RawValue, type Values } from './values.ts';
+import { checkText, invalid, parseFlag, type RawValue, type Values } from './values.ts';
 
-/** The members of a line that a caller names. */
+/** The members of a line that a caller names. A return also has RESTOCK. */
 const LINE_MEMBERS = ['LINE_REF_LOCK_CODE', 'QUANTITY', 'SERIAL_NUMBERS'];
 
 /** The lines that a caller names, by LINE_REF_LOCK_CODE, such as `{ QUANTITY: '2', SERIAL_NUMBERS: 'A1,A2' }`. */
@@ -29,7 +29,8 @@ export interface InvoiceRequest {
  * Parses lines such as `[{"LINE_REF_LOCK_CODE": "…", "QUANTITY": 2}]`. Throws INVALID_BODY if they are not a list of
  * different lines, MISSING_FIELD or INVALID_VALUE.
  */
-export function parseLines(raw: unknown): NamedLines {
+export function parseLines(raw: unknown, more: readonly string[] = []): NamedLines {
+  const members = [...LINE_MEMBERS, ...more];
   const refuse = (message: string) => refuseField('INVALID_BODY', 'lines', message);
   if (!Array.isArray(raw) || raw.length === 0 || raw.length > NAMED_LINES_MAX)
     throw refuse(`lines must be a list of 1 to ${NAMED_LINES_MAX} objects, each with LINE_REF_LOCK_CODE and QUANTITY.`);
@@ -37,8 +38,8 @@ export function parseLines(raw: unknown): NamedLines {
   for (const [at, line] of (raw as unknown[]).entries()) {
     const values: Values = {};
     for (const [name, value] of isObject(line) ? Object.entries(line) : [['', line] as const]) {
-      if (!LINE_MEMBERS.includes(name) || !isValue(value))
-        throw refuse(`lines[${at}] must be an object whose members are texts or numbers: ${LINE_MEMBERS.join(', ')}.`);
+      if (!members.includes(name) || !isValue(value))
+        throw refuse(`lines[${at}] must be an object whose members are texts or numbers: ${members.join(', ')}.`);
       checkText(name, (values[name] = String(value ?? '')));
     }
     const { LINE_REF_LOCK_CODE: code, QUANTITY: quantity } = values;
@@ -48,6 +49,10 @@ export function parseLines(raw: unknown): NamedLines {
         code ? 'QUANTITY' : 'LINE_REF_LOCK_CODE',
         `lines[${at}] needs both LINE_REF_LOCK_CODE and QUANTITY.`,
       );
+    const restock = parseFlag(values['RESTOCK'] || 'Y');
+    if (restock === undefined)
+      throw invalid('RESTOCK', `RESTOCK must be 'Y' or 'N', not '${values['RESTOCK']!.slice(0, 64)}'.`);
+    values['RESTOCK'] = restock;
     if (lines.has(code)) throw refuse(`lines[${at}] names the line '${code.slice(0, 64)}' again. Send each line once.`);
     lines.set(code, values);
   }
@@ -86,7 +91,9 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
   checkText('TRACKING_NUMBERS', tracking);
   const [own, left] = open.length === 0 ? [] : shareTotals(order, lines, invoiced, open);
   const invoice = { ...order, ...fields, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking, ...own };
-  const backorder = left ? { order: { ...order, ...BACKORDER, ...left }, lines: open } : null;
+  const backorder = left
+    ? { order: { ...order, ...BACKORDER, BACKORDER_OF: order['ORDER_NUMBER']!, ...left }, lines: open }
+    : null;
   const after: [Values, Values[]][] = [[invoice, invoiced]];
   if (backorder) after.push([backorder.order, backorder.lines]);
   return { order: invoice, lines: invoiced, backorder, stock: stockMovements([order, lines], ...after) };
@@ -125,4 +132,4 @@ function splitLine(line: Values, { lines }: InvoiceRequest): Outcome<{ invoiced:
   return refuseSerials(open) ?? { invoiced, open };
 }
 
-const refuseQuantity = (message: string) => refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', message);
+export const refuseQuantity = (message: string) => refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', message);

@@ -15,6 +15,7 @@ import { changedNames, invalid, type Values } from './values.ts';
 
 /** Fields of an invoiced line that can still be changed, besides custom fields. */
 const OPEN_ON_INVOICED_LINE = ['DESCRIPTION', 'SERIAL_NUMBERS'];
+const OPEN_ON_RETURNED_LINE = ['DESCRIPTION'];
 
 /** A line after a write, and the stock that the write moves. */
 interface LineStep {
@@ -22,7 +23,7 @@ interface LineStep {
   readonly stock: StockMovement[];
 }
 
-/** PART_DESCRIPTION, UNIT_PRICE (not in an import) and CARE_PLAN of the part of a line, if the part exists. */
+/** PART_DESCRIPTION, UNIT_PRICE, SERIALIZED (not in an import) and CARE_PLAN of the part of a line, if it exists. */
 export type KnownPart = Values | undefined;
 
 /** Fills DESCRIPTION, UNIT_PRICE and CARE_PLAN from the part if they were not sent. */
@@ -44,13 +45,15 @@ export function addLine(order: Values, values: Values, part: KnownPart): Outcome
   if (isCancelled(order)) return refuseCancelled(order);
   if (order['ORDER_TYPE'] === 'invoice') return refuseInvoice(order, 'ORDER_NUMBER', 'no line can be added');
   const line = fillQuantities({ QUANTITY: '1', ...fillFromPart(values, part), NUMBER_SHIPPED: '0' });
-  return refuseLine(line) ?? { line, stock: stockMovements([order, []], [order, [line]]) };
+  return (
+    refuseHandReturn(part, line) ?? refuseLine(line) ?? { line, stock: stockMovements([order, []], [order, [line]]) }
+  );
 }
 
 /**
  * Returns a line of an order with some fields changed. With another PART_CODE the line gets the description, price and
  * care-plan flag of the new part unless they are sent. Returns ORDER_CLOSED if the order is cancelled, or if it is an
- * invoice and a field other than OPEN_ON_INVOICED_LINE and custom fields would change.
+ * invoice and a field other than OPEN_ON_INVOICED_LINE (or OPEN_ON_RETURNED_LINE) and custom fields would change.
  */
 export function changeLine(
   dictionary: FieldDictionary,
@@ -61,10 +64,12 @@ export function changeLine(
   if (isCancelled(order)) return refuseCancelled(order);
   const otherPart = change['PART_CODE'] !== undefined && change['PART_CODE'] !== line['PART_CODE'];
   const changed = fillQuantities({ ...line, ...(otherPart ? fillFromPart(change, part) : change) });
-  const isOpen = (name: string) => OPEN_ON_INVOICED_LINE.includes(name) || dictionary.get(name)?.custom === true;
+  const open = order['RETURN_OF'] ? OPEN_ON_RETURNED_LINE : OPEN_ON_INVOICED_LINE;
+  const isOpen = (name: string) => open.includes(name) || dictionary.get(name)?.custom === true;
   const closed = Object.keys(changed).find((name) => changed[name] !== line[name] && !isOpen(name));
-  if (order['ORDER_TYPE'] === 'invoice' && closed) return refuseInvoiced(order, closed, OPEN_ON_INVOICED_LINE);
-  return refuseLine(changed) ?? { line: changed, stock: stockMovements([order, [line]], [order, [changed]]) };
+  if (order['ORDER_TYPE'] === 'invoice' && closed) return refuseInvoiced(order, closed, open);
+  const refusal = order['RETURN_OF'] ? undefined : (refuseHandReturn(part, changed) ?? refuseLine(changed));
+  return refusal ?? { line: changed, stock: stockMovements([order, [line]], [order, [changed]]) };
 }
 
 /** Returns a line from a file. Units may already be shipped. LINE_NUMBER must be a whole number from 1, or empty. */
@@ -120,6 +125,16 @@ function fillQuantities(line: Values): Values {
   return line;
 }
 
+/** Refuses negative units of a SERIALIZED part, because only returnOrder says which units come back. */
+export const refuseHandReturn = (part: KnownPart, { PART_CODE, QUANTITY = '', CARE_PLAN }: Values) =>
+  part?.['SERIALIZED'] === 'Y' && CARE_PLAN !== 'Y' && QUANTITY.startsWith('-')
+    ? refuseField(
+        'QUANTITY_NOT_ALLOWED',
+        'QUANTITY',
+        `Part ${PART_CODE} has serial numbers, so its units come back only by returnOrder (PUT /orders/return).`,
+      )
+    : undefined;
+
 /** Refuses a line if NUMBER_SHIPPED is not between 0 and QUANTITY, or if its serial numbers are not allowed. */
 function refuseLine(line: Values): Refusal | undefined {
   const { QUANTITY: quantity = '', NUMBER_SHIPPED: shipped = '' } = line;
@@ -171,8 +186,8 @@ export const refuseStage = (order: Values, reason: string) =>
   new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} ${reason}.`);
 
 /** Returns the stage with its article for a message, such as 'a sales order'. */
-const nameStage = (order: Values) =>
-  `${order['ORDER_TYPE'] === 'invoice' ? 'an' : 'a'} ${(order['ORDER_TYPE'] ?? '').replace('_', ' ')}`;
+export const nameStage = ({ ORDER_TYPE = '', RETURN_OF }: Values): string =>
+  RETURN_OF ? 'a return' : `${ORDER_TYPE === 'invoice' ? 'an' : 'a'} ${ORDER_TYPE.replace('_', ' ')}`;
 
 /** Fields of an invoice that can still be changed, besides custom fields. */
 const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'];

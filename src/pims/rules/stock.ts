@@ -25,12 +25,17 @@ export const holdsStock = (order: Values): boolean =>
   order['DROP_SHIP'] !== 'Y' &&
   !isCancelled(order);
 
+/** Column of a return with the LINE_NUMBERs of the lines whose units are not in stock again, separated by commas. */
+export const UNSTOCKED_MARK = '_UNSTOCKED';
+export const isUnstocked = ({ [UNSTOCKED_MARK]: mark }: Values, line: Values): boolean =>
+  !!mark && mark.split(',').includes(line['LINE_NUMBER']!);
+
 /**
  * Returns the stock that one line holds. A sales order commits QUANTITY, and an invoice has removed NUMBER_SHIPPED from
- * the units on hand. A care plan holds none.
+ * the units on hand; a return has added them. A care plan holds none.
  */
 function heldStock(order: Values, line: Values): { onHand: string; committed: string } {
-  const stage = line['CARE_PLAN'] === 'Y' ? '' : order['ORDER_TYPE'];
+  const stage = line['CARE_PLAN'] === 'Y' || isUnstocked(order, line) ? '' : order['ORDER_TYPE'];
   return {
     onHand: stage === 'invoice' ? subtractDecimals('0', line['NUMBER_SHIPPED'] ?? '') : '0',
     committed: stage === 'sales_order' ? addDecimals('0', line['QUANTITY'] ?? '') : '0',

@@ -150,7 +150,7 @@ function dateExists(year: number, month: number, day: number): boolean {
   return year >= 1 && days !== undefined && day >= 1 && day <= days;
 }
 
-function parseFlag(text: string): string | undefined {
+export function parseFlag(text: string): string | undefined {
   const word = text.toLowerCase();
   if (word === 'y' || word === 'true' || word === '1') return 'Y';
   return word === 'n' || word === 'false' || word === '0' ? 'N' : undefined;

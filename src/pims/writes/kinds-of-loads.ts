@@ -4,6 +4,7 @@
  */
 import type { Dictionaries, FieldDictionary, KeyedType } from '../rules/fields.ts';
 import { CANCELLED_MARK } from '../rules/stages.ts';
+import { UNSTOCKED_MARK } from '../rules/stock.ts';
 import { TOTALS_FIELDS, TOTALS_MARK } from '../rules/totals.ts';
 import { complete, sortKey, type Values } from '../rules/values.ts';
 import type { Loads, Saves, Load, Save } from './script.ts';
@@ -45,9 +46,11 @@ type KnownLoad<Args extends unknown[], T> = {
 
 /** Lists the columns that `record` loads: the fields, and the marks of an order. */
 export const listColumns = (recordType: KeyedType, dictionary: FieldDictionary) =>
-  recordType === 'orders' ? [...dictionary.keys(), CANCELLED_MARK, TOTALS_MARK] : [...dictionary.keys()];
+  recordType === 'orders'
+    ? [...dictionary.keys(), CANCELLED_MARK, TOTALS_MARK, UNSTOCKED_MARK]
+    : [...dictionary.keys()];
 /** The columns of an order on which its lines depend. */
-export const ORDER_FIELDS = ['ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, ...TOTALS_FIELDS];
+export const ORDER_FIELDS = ['ORDER_NUMBER', 'ORDER_TYPE', 'RETURN_OF', 'DROP_SHIP', CANCELLED_MARK, ...TOTALS_FIELDS];
 /** The columns that `orderStage` loads. */
 export const STAGE_FIELDS = ['MODIFIED_DATE', ...ORDER_FIELDS];
 
@@ -93,6 +96,7 @@ export const LOADS: {
     deleteLine: null,
   },
   orderOfMovedLine: null,
+  returnedLines: null,
   lines: {
     source: linesOf,
     insert: () => [],

@@ -85,7 +85,6 @@ const SAVES: { [Name in keyof Saves]: KindOfSave<Name> } = {
     changes: (line) => [['orders', line, () => [['line', nameLine(line), '', line['LINE_NUMBER']!]]]],
     outdates: outdatesLines,
   },
-  keepBackorder: hidden,
   raiseCounter: unclear,
   keepAnswer: { changes: nothing, outdates: ({ operation, key }) => [answerOf(operation, key)] },
   addField: unclear,

@@ -2,13 +2,15 @@
  * Moves the stock of parts with a row of the ledger for each change of QTY_ONHAND, and keeps which serial numbers are
  * in stock and which are sold. Source: decision 0010.
  */
-import { orThrow, refuseField } from '../../errors.ts';
+import { orThrow, Refusal, refuseField } from '../../errors.ts';
 import { addDecimals, isZero } from '../rules/decimal.ts';
 import { splitList } from '../rules/lists.ts';
+import { refuseHandReturn } from '../rules/order.ts';
 import {
   applyMovement,
   countStock,
   holdsStock,
+  isUnstocked,
   refuseSerialsOf,
   type StockAction,
   type StockMovement,
@@ -130,12 +132,10 @@ export function* sellSerials(order: Values, lines: readonly Values[], before: re
   const orderNumber = order['ORDER_NUMBER']!;
   const sold: KeptSerial[] = [];
   for (const line of lines) {
-    const PART_CODE = line['PART_CODE'] ?? '';
-    const stock = PART_CODE === '' || line['CARE_PLAN'] === 'Y' ? undefined : yield* loadValue('stock', PART_CODE);
+    const stock = yield* loadStock(line);
     if (!stock) continue;
     const serials = serialsOf(line, orderNumber);
-    const numbers = serials.map(([, serial]) => serial);
-    orThrow(refuseSerialsOf({ ...stock, PART_CODE }, line['QUANTITY'] ?? '', numbers));
+    orThrow(refuseSerialsOf(stock, line['QUANTITY'] ?? '', namesOf(serials)) ?? refuseHandReturn(stock, line));
     sold.push(...serials);
   }
   const own = before.flatMap((line) => serialsOf(line, ''));
@@ -178,6 +178,57 @@ export function* moveSerials(
   if (come.length > 0) yield requestSave('saveSerials', asStocked(come));
   return [...gone, ...come];
 }
+
+/** Loads the stock of the part of a line. Care plans and parts that are not in INVENTORY have none. */
+function* loadStock({ PART_CODE = '', CARE_PLAN }: Values): Script<Values | undefined> {
+  const stock = PART_CODE === '' || CARE_PLAN === 'Y' ? undefined : yield* loadValue('stock', PART_CODE);
+  return stock && { ...stock, PART_CODE };
+}
+
+/**
+ * Moves the serial numbers of a return's lines from its invoice into stock, or to the return if their units are not in
+ * stock again. Throws SERIALS_NOT_ALLOWED if units of a SERIALIZED part do not have one each, or if one is elsewhere.
+ */
+export function* takeBackSerials(order: Values, lines: readonly Values[]): Script<void> {
+  if (!holdsStock(order)) return;
+  const back: KeptSerial[] = [];
+  for (const line of lines) {
+    const stock = yield* loadStock(line);
+    if (!stock) continue;
+    const serials = serialsOf(line, placeOf(order, line));
+    orThrow(refuseSerialsOf(stock, line['QUANTITY']!.replace('-', ''), namesOf(serials)));
+    back.push(...serials);
+  }
+  const invoice = order['RETURN_OF']!;
+  // An imported invoice has serial numbers that are not kept.
+  const odd = (yield* loadSerials(back)).find(([, , owner]) => owner !== invoice);
+  if (odd) throw refuseSerial(`The serial number '${odd[1]}' of part ${odd[0]} is no longer sold on order ${invoice}.`);
+  if (back.length > 0) yield requestSave('saveSerials', back);
+}
+
+/** Moves the serial numbers of a void return back to its invoice. Throws ORDER_CLOSED if one has gone elsewhere since. */
+export function* keepSold(order: Values, lines: readonly Values[]): Script<void> {
+  if (!holdsStock(order)) return;
+  const back: KeptSerial[] = [];
+  for (const line of lines) if (yield* loadStock(line)) back.push(...serialsOf(line, placeOf(order, line)));
+  const kept = new Map((yield* loadSerials(back)).map((serial) => [nameOf(serial), serial[2]]));
+  for (const serial of back) {
+    const owner = kept.get(nameOf(serial));
+    if (owner === serial[2]) continue;
+    const where = owner ? `is sold on order ${owner}` : owner === '' ? 'is in stock' : 'is no longer in stock';
+    const message = `The serial number '${serial[1]}' of part ${serial[0]} ${where}, so the return ${order['ORDER_NUMBER']} can no longer be voided.`;
+    throw new Refusal('ORDER_CLOSED', message, { field: 'ORDER_NUMBER', ...(owner && { suggestion: owner }) });
+  }
+  if (back.length > 0)
+    yield requestSave(
+      'saveSerials',
+      back.map(([part, serial]) => [part, serial, order['RETURN_OF']!]),
+    );
+}
+
+/** Returns the owner of the serial numbers of a return's line: '' in stock, or the return. */
+const placeOf = (order: Values, line: Values): string => (isUnstocked(order, line) ? order['ORDER_NUMBER']! : '');
+const namesOf = (serials: readonly KeptSerial[]): string[] => serials.map(([, serial]) => serial);
 
 /** Records the serial numbers that were sold on an order as in stock again. */
 export function* returnSerials(orderNumber: string, lines: readonly Values[]): Script<void> {

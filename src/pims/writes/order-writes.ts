@@ -1,7 +1,7 @@
-/** The writes that change, cancel, approve, invoice or void an order. Each has the same steps as in writes.ts. */
+/** The writes that change, cancel, approve, invoice, return or void an order. Each has the same steps as in writes.ts. */
 import { orThrow } from '../../errors.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
-import { invoiceOrder as invoice, parseLines } from '../rules/invoice.ts';
+import { invoiceOrder as invoice, parseLines, type NamedLines } from '../rules/invoice.ts';
 import {
   approveOrder as approve,
   cancelled,
@@ -10,16 +10,27 @@ import {
   voided,
   type OrderStep,
 } from '../rules/order.ts';
+import { returnOrder as returnUnits } from '../rules/return.ts';
 import { isCancelled } from '../rules/stages.ts';
 import type { Json } from '../rules/json.ts';
 import { requestLoad, loadValue, requestSave, type Save, type Script } from './script.ts';
 import { commitUnits, holdsStock, stockMovements } from '../rules/stock.ts';
-import { complete, parseReason, parseValues, type Values } from '../rules/values.ts';
-import { checkKnown, createdAt, loadTarget, nextNumber, splitKey, type Body, type WriteOptions } from './writes.ts';
-import { moveStock, returnSerials, sellSerials } from './ledger.ts';
+import { complete, parseDate, parseReason, parseValues, type Values } from '../rules/values.ts';
+import {
+  checkKnown,
+  checkNotReturned,
+  createdAt,
+  loadTarget,
+  nextNumber,
+  splitKey,
+  type Body,
+  type WriteOptions,
+} from './writes.ts';
+import { keepSold, moveStock, returnSerials, sellSerials, takeBackSerials } from './ledger.ts';
 
-/** The fields of an order that an invoice may set. */
+/** The fields of an order that an invoice may set, and those that a return may. */
 const INVOICE_FIELDS = ['TRACKING_NUMBERS', 'SHIP_VIA'];
+const RETURN_FIELDS = ['REFERENCE_NUMBER', 'NOTES'];
 
 /** Changes fields of an order and returns it. Refuses ORDER_TYPE, because stages change in the back office. */
 export function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
@@ -68,13 +79,46 @@ export function* invoiceOrder({ orders }: Dictionaries, body: Body, options: Wri
   const fields = parseValues(orders, 'orders', others, refused);
   const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
   const lines = yield* loadValue('lines', orderNumber);
+  yield* checkNamed(orderNumber, named, lines);
+  const step = orThrow(invoice(order, lines, { lines: named, fields }));
+  yield* sellSerials(step.order, step.lines);
+  return yield* advanceOrder(order, step, options, lines);
+}
+
+/** Throws LINE_NOT_FOUND or LINE_MOVED for the first named line that the order does not have. */
+function* checkNamed(orderNumber: string, named: NamedLines | undefined, lines: readonly Values[]): Script<void> {
   const codes = new Set(lines.map((line) => line['LINE_REF_LOCK_CODE']!));
   for (const code of named?.keys() ?? [])
     if (!codes.has(code))
       throw lineNotFound(orderNumber, code, yield* loadValue('orderOfMovedLine', orderNumber, code));
-  const step = orThrow(invoice(order, lines, { lines: named, fields }));
-  yield* sellSerials(step.order, step.lines);
-  return yield* advanceOrder(order, step, options, lines);
+}
+
+/** Returns units of an invoice, and returns the number of the new order, which has them with negative quantities. */
+export function* returnOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+  const { now, by } = options;
+  const { key: invoiceNumber, fields: sent } = splitKey(body, 'ORDER_NUMBER');
+  const { lines: raw, REASON, ...others } = sent;
+  const named = parseLines(raw, ['RESTOCK']);
+  const refused = Object.keys(others).filter((name) => !RETURN_FIELDS.includes(name));
+  const fields = parseValues(orders, 'orders', others, refused);
+  const reason = parseReason(REASON);
+  const invoiced = yield* loadTarget('orders', invoiceNumber, options, [requestLoad('lines', invoiceNumber)]);
+  const lines = yield* loadValue('lines', invoiceNumber);
+  yield* checkNamed(invoiceNumber, named, lines);
+  const step = orThrow(returnUnits(invoiced, lines, yield* loadValue('returnedLines', invoiceNumber), named));
+  const ORDER_NUMBER = yield* nextNumber('orders');
+  const order: Values = {
+    ...step.order,
+    ...fields,
+    ORDER_NUMBER,
+    ORDER_DATE: parseDate(now.slice(0, 10))!,
+    ...createdAt(now),
+  };
+  yield* takeBackSerials(order, step.lines);
+  yield requestSave('insert', 'orders', order);
+  for (const line of step.lines) yield requestSave('insertLine', { ...line, ORDER_NUMBER, ...createdAt(now) });
+  yield* moveStock(stockMovements([{}, []], [order, step.lines]), { now, by, REASON: reason, ORDER_NUMBER });
+  return JSON.stringify(ORDER_NUMBER);
 }
 
 /** Saves an order in its next stage with its lines, and its backorder if it has one. */
@@ -96,7 +140,6 @@ function* advanceOrder(order: Values, step: OrderStep, { now, by }: WriteOptions
     yield requestSave('insert', 'orders', { ...step.backorder.order, ORDER_NUMBER: backorder, ...createdAt(now) });
     for (const line of step.backorder.lines)
       yield requestSave('insertLine', { ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now });
-    yield requestSave('keepBackorder', orderNumber, backorder);
   }
   yield* moveStock(step.stock, { now, by, ORDER_NUMBER: orderNumber });
   return stageOf(step.order, backorder);
@@ -106,7 +149,10 @@ function* advanceOrder(order: Values, step: OrderStep, { now, by }: WriteOptions
 const stageOf = ({ ORDER_NUMBER, ORDER_TYPE, ORDER_STATUS = '' }: Values, BACKORDER_NUMBER: string): Json =>
   JSON.stringify({ ORDER_NUMBER, ORDER_TYPE, ORDER_STATUS, BACKORDER_NUMBER });
 
-/** Voids an invoice: its units and serial numbers are in stock again. A void invoice stays unchanged. */
+/**
+ * Voids an invoice: its units and serial numbers are in stock again. Those of a return are the invoice's again. A void
+ * invoice stays unchanged. Throws ORDER_CLOSED for an invoice with a return that is not void.
+ */
 export function* voidInvoice({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, by } = options;
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
@@ -117,8 +163,9 @@ export function* voidInvoice({ orders }: Dictionaries, body: Body, options: Writ
   if (isCancelled(order) && order['ORDER_TYPE'] === 'invoice') return stageOf(order, '');
   const changed = orThrow(voided(order));
   const lines = yield* loadValue('lines', orderNumber);
+  if (!order['RETURN_OF']) yield* checkNotReturned(orderNumber, 'ORDER_NUMBER');
+  yield* order['RETURN_OF'] ? keepSold(order, lines) : returnSerials(orderNumber, lines);
   yield requestSave('update', 'orders', order, { ...changed, MODIFIED_DATE: now });
-  yield* returnSerials(orderNumber, lines);
   const cause = { now, by, REASON: reason, ORDER_NUMBER: orderNumber };
   yield* moveStock(stockMovements([order, lines], [changed, lines]), cause);
   return stageOf(changed, '');

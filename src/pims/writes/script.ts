@@ -25,22 +25,27 @@ export type Expected = '*' | readonly string[];
 
 /** Requests to load, by name, with their arguments and results. Each costs one statement. */
 export interface Loads extends LoadsOfMany {
-  /** Returns the fields of the record, and for an order also CANCELLED_MARK. */
+  /** Returns the fields of the record, and for an order also its marks. */
   record(recordType: KeyedType, key: string): Values | undefined;
   isThere(recordType: KeyedType, key: string): boolean;
   /** Returns the tag of the record as a single read would return it now (see the port). */
   tag(recordType: KeyedType, key: string): string | undefined;
   /** Returns whether any part is at the location. */
   isLocationThere(code: string): boolean;
-  /** Returns ORDER_NUMBER, ORDER_TYPE, DROP_SHIP, MODIFIED_DATE, CANCELLED_MARK and TOTALS_FIELDS. */
+  /** Returns ORDER_NUMBER, ORDER_TYPE, RETURN_OF, DROP_SHIP, MODIFIED_DATE, CANCELLED_MARK and TOTALS_FIELDS. */
   orderStage(orderNumber: string): Values | undefined;
-  /** Returns PART_DESCRIPTION, UNIT_PRICE and CARE_PLAN. */
+  /** Returns PART_DESCRIPTION, UNIT_PRICE, SERIALIZED and CARE_PLAN. */
   part(partCode: string): Values | undefined;
   /** Returns QTY_ONHAND, QTY_COMMITTED and SERIALIZED. */
   stock(partCode: string): Values | undefined;
   line(orderNumber: string, lockCode: string): Values | undefined;
   /** Returns the number of the order to which a partial invoice of the given order moved this line. */
   orderOfMovedLine(orderNumber: string, lockCode: string): string | undefined;
+  /**
+   * Returns LINE_NUMBER, QUANTITY and SERIAL_NUMBERS of the lines of the order's returns that are not void, each with
+   * ORDER_NUMBER, SUBTOTAL, TAX_TOTAL and ORDER_TOTAL of its return.
+   */
+  returnedLines(orderNumber: string): Values[];
   /** Returns the lines sorted by LINE_NUMBER. */
   lines(orderNumber: string): Values[];
   /** Returns the units that the lines commit while the order holds stock. */
@@ -71,7 +76,10 @@ export type ChangedRecord = readonly [
 /** A changed field. `line` is the LINE_NUMBER of a new, changed or removed line. Long values are cut. */
 export type FieldChange = [field: string, before: string, after: string, line?: string];
 
-/** A serial number of a part, and the invoice that sold its unit, or '' while the unit is in stock. */
+/**
+ * A serial number of a part, and the invoice that sold its unit, or the return that did not put it back in stock, or ''
+ * while the unit is in stock.
+ */
 export type KeptSerial = readonly [partCode: string, serial: string, orderNumber: string];
 
 /** A row of the ledger without its number: a movement of QTY_ONHAND, and QTY_ONHAND after it. */
@@ -95,7 +103,7 @@ export interface LoadsOfMany {
   /** Returns the keys that exist. */
   areThere(recordType: KeyedType, keys: readonly string[]): readonly string[];
   /**
-   * Returns ORDER_NUMBER, ORDER_TYPE, DROP_SHIP, CANCELLED_MARK, TOTALS_FIELDS and the highest LINE_NUMBER, which is
+   * Returns ORDER_NUMBER, ORDER_TYPE, RETURN_OF, DROP_SHIP, CANCELLED_MARK, TOTALS_FIELDS and the highest LINE_NUMBER, which is
    * '0' if the order has no lines.
    */
   ordersOfLines(orderNumbers: readonly string[]): readonly Values[];
@@ -125,8 +133,6 @@ export interface Saves {
   insertLine(line: Values): void;
   updateLine(line: Values, change: Values): void;
   deleteLine(line: Values): void;
-  /** Keeps the order that a partial invoice created, so that its lines are found under their old order. */
-  keepBackorder(orderNumber: string, backorder: string): void;
   /** Makes the counter continue after this number, unless it is already higher. */
   raiseCounter(recordType: NumberedType, number: bigint): void;
   /** Keeps the result of a write, and deletes some results that were kept long enough. */

@@ -136,16 +136,29 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   const line = yield* loadValue('line', orderNumber, lockCode);
   if (!line) throw lineNotFound(orderNumber, lockCode, yield* loadValue('orderOfMovedLine', orderNumber, lockCode));
   if (strict) yield* checkKnown(change, 'PART_CODE');
-  const step = orThrow(changeLine(lines, [order, line], change, yield* loadPart(change)));
+  const part = yield* loadPart(change['QUANTITY']?.startsWith('-') ? { ...line, ...change } : change);
+  const step = orThrow(changeLine(lines, [order, line], change, part));
   if (changedNames(line, step.line).length === 0) return JSON.stringify(line);
   const changed = { ...step.line, MODIFIED_DATE: now };
   const totals = moveTotals(order, line, changed);
-  if (order['ORDER_TYPE'] === 'invoice' && step.line['SERIAL_NUMBERS'] !== line['SERIAL_NUMBERS'])
+  if (order['ORDER_TYPE'] === 'invoice' && step.line['SERIAL_NUMBERS'] !== line['SERIAL_NUMBERS']) {
+    yield* checkNotReturned(orderNumber, 'SERIAL_NUMBERS', line);
     yield* sellSerials(order, [changed], [line]);
+  }
   yield requestSave('updateLine', line, changed);
   yield* moveStock(step.stock, options);
   yield requestSave('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
   return JSON.stringify(changed);
+}
+
+/** Throws ORDER_CLOSED if an invoice, or this line of it, has a return that is not void. */
+export function* checkNotReturned(orderNumber: string, field: string, line?: Values): Script<void> {
+  const returned = yield* loadValue('returnedLines', orderNumber);
+  const one = returned.find(({ LINE_NUMBER }) => !line || LINE_NUMBER === line['LINE_NUMBER']);
+  if (!one) return;
+  const suggestion = one['ORDER_NUMBER']!;
+  const message = `Order ${orderNumber} has the return ${suggestion}. Void that first.`;
+  throw new Refusal('ORDER_CLOSED', message, { field, suggestion });
 }
 
 export function* addField(dictionaries: Dictionaries, field: CustomField): Script<Json> {

@@ -107,7 +107,6 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
     yield buildTable('CHANGES', 'SEQ', 'BEFORE AT CHANGED', 'append');
     yield buildTable('MOVEMENTS', 'PART_CODE NUMBER', LEDGER_ROW.slice(1).join(' '), 'append');
     yield buildTable('SERIALS', 'PART_CODE SERIAL', 'ORDER_NUMBER', 'append');
-    yield buildTable('BACKORDERS', 'ORDER_NUMBER', 'BACKORDER', 'append');
     yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append');
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
       const dictionary = dictionaries[recordType];

@@ -96,10 +96,8 @@ export function buildLooks(dialect: ScriptDialect): LookSql {
     backorders: () =>
       select<Values>(
         ['ORDER_NUMBER'],
-        `(SELECT "ORDER_NUMBER", "SORT_KEY" FROM ${openOrders}
-            ORDER BY "SORT_KEY" DESC LIMIT 5000) o
-          WHERE EXISTS (SELECT 1 FROM ${table('BACKORDERS')} b WHERE b."BACKORDER" = o."ORDER_NUMBER")
-          ORDER BY "SORT_KEY" DESC LIMIT 100`,
+        `(SELECT "ORDER_NUMBER", "SORT_KEY", "BACKORDER_OF" FROM ${openOrders}
+            ORDER BY "SORT_KEY" DESC LIMIT 5000) o WHERE "BACKORDER_OF" <> '' ORDER BY "SORT_KEY" DESC LIMIT 100`,
       ),
   };
 }

@@ -31,6 +31,9 @@ import {
 /** The number of partial invoices after which a line can still be found under its first order. */
 const BACKORDERS_FOLLOWED = 100;
 
+/** The columns of `returnedLines`. */
+const RETURNED = ['ORDER_NUMBER', 'SUBTOTAL', 'TAX_TOTAL', 'ORDER_TOTAL', 'LINE_NUMBER', 'QUANTITY', 'SERIAL_NUMBERS'];
+
 const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']) => ({
   sql,
   values,
@@ -61,7 +64,8 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   };
   const ofOrder = `FROM ${lines} WHERE "ORDER_NUMBER" = ?`;
   const lineJson = dialect.recordJson(columnsOf(dictionaries.lines.keys()));
-  const backorders = dialect.table('BACKORDERS');
+  const orders = dialect.table('ORDERS');
+  const isBackorder = (of: string) => dialect.equals('b."BACKORDER_OF"', true, () => of);
   return {
     ...buildLoadsOfMany(dialect),
     record: byKey(
@@ -75,17 +79,24 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
       hasRow,
     ),
     orderStage: fields('orders', ...STAGE_FIELDS),
-    part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'CARE_PLAN'),
+    part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'SERIALIZED', 'CARE_PLAN'),
     stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED', 'SERIALIZED'),
     line: makeLoad(`SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`, parseRecord),
     orderOfMovedLine: makeLoad(
       `WITH RECURSIVE later("NUMBER", step) AS (
-        SELECT "BACKORDER", 1 FROM ${backorders} WHERE "ORDER_NUMBER" = ?
-        UNION ALL SELECT b."BACKORDER", step + 1
-          FROM later JOIN ${backorders} b ON b."ORDER_NUMBER" = later."NUMBER" WHERE step < ${BACKORDERS_FOLLOWED})
+        SELECT b."ORDER_NUMBER", 1 FROM ${orders} b WHERE ${isBackorder('?1')}
+        UNION ALL SELECT b."ORDER_NUMBER", step + 1
+          FROM later JOIN ${orders} b ON ${isBackorder('later."NUMBER"')} WHERE step < ${BACKORDERS_FOLLOWED})
       SELECT l."ORDER_NUMBER" FROM later JOIN ${lines} l ON l."ORDER_NUMBER" = later."NUMBER"
-      WHERE l."LINE_REF_LOCK_CODE" = ? LIMIT 1`,
+      WHERE l."LINE_REF_LOCK_CODE" = ?2 LIMIT 1`,
       firstText,
+    ),
+    returnedLines: makeLoad(
+      `SELECT ${listNames(RETURNED)} FROM
+        (SELECT "ORDER_NUMBER" AS "OF", "LINE_NUMBER", "QUANTITY", "SERIAL_NUMBERS" FROM ${lines}) l
+        JOIN ${orders} b ON b."ORDER_NUMBER" = l."OF"
+        WHERE ${dialect.equals('b."RETURN_OF"', true, () => '?1')} AND b."${CANCELLED_MARK}" <> 'Y' ORDER BY "SORT_KEY"`,
+      (rows) => rows.map((row) => nameValues(RETURNED, row)),
     ),
     lines: makeLoad(`SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`, (rows) =>
       rows.map((row) => parseRecord([row])!),
@@ -205,7 +216,6 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
     values[lineNumberAt] = Number(line['LINE_NUMBER']);
     return insertRow(values);
   };
-  const keepBackorder = buildInsert(dialect.table('BACKORDERS'), ['ORDER_NUMBER', 'BACKORDER']);
   const keepAnswer = buildInsert(answers, ANSWER, ANSWER.slice(0, 2));
   const deleteOldAnswers = `DELETE FROM ${answers} WHERE ("OPERATION", "IDEMPOTENCY_KEY") IN
     (SELECT "OPERATION", "IDEMPOTENCY_KEY" FROM ${answers} WHERE "CREATED_AT" < ? LIMIT ${EXPIRED_PER_WRITE})`;
@@ -240,7 +250,6 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
       return names.length === 0 ? [] : [buildUpdate(lines, names, LINE_KEY, values)];
     },
     deleteLine: (line) => [statement(`DELETE FROM ${lines} ${OF_LINE}`, ...lineKey(line))],
-    keepBackorder: (...numbers) => [keepBackorder(numbers)],
     raiseCounter: (recordType, number) => [
       statement(
         `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`,

@@ -24,6 +24,8 @@ interface InvoiceOptions {
   readonly tracking: string[];
 }
 
+type ReturnOptions = Pick<InvoiceOptions, 'line' | 'serial'> & { readonly reason: string; readonly restock: boolean };
+
 interface ShownOrder {
   readonly order: Values;
   readonly lines: readonly Values[];
@@ -37,7 +39,7 @@ const LINE_COLUMNS =
   'LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED SERIAL_NUMBERS LINE_REF_LOCK_CODE'.split(' ');
 
 export const addOrderCommands: AddCommands = (program, context) => {
-  const group = addGroup(program, 'order', 'order show acme 10001', 'Approve, invoice, void and show orders.');
+  const group = addGroup(program, 'order', 'order show acme 10001', 'Approve, invoice, void, return and show orders.');
   const approving = 'Turn a worksheet or a quote into a sales order.';
   addTenantCommand(
     group,
@@ -76,6 +78,24 @@ export const addOrderCommands: AddCommands = (program, context) => {
       return [{ orderNumber: ORDER_NUMBER, voided: true }, `Order ${ORDER_NUMBER} is void.`];
     },
   ).option('--reason <text>', 'reason to record in the stock ledger', '');
+  const returning = 'Return units of an invoice with a new order, whose quantities and totals are negative.';
+  addTenantCommand(
+    group,
+    context,
+    'return <team> <number>',
+    'order return acme 10001 --line 1=2 --serial 1=SN100,SN101 --reason "too large"',
+    returning,
+    async (data, ORDER_NUMBER: string, { reason: REASON, restock, ...options }: ReturnOptions) => {
+      const { lines = [] } = await nameLines(data.pims, ORDER_NUMBER, options);
+      const body = { ORDER_NUMBER, lines: lines.map((line) => ({ ...line, RESTOCK: restock })), REASON };
+      const orderNumber = await write<string>(data, timeOf(context.clock), 'returnOrder', body);
+      return [{ orderNumber, returnOf: ORDER_NUMBER }, `Order ${orderNumber} is the return of order ${ORDER_NUMBER}.`];
+    },
+  )
+    .requiredOption('--line <number=quantity>', 'units of a line to return (repeatable)', collectQuantity)
+    .option('--serial <number=serials>', 'serial numbers of a line, separated by commas (repeatable)', collectSerials)
+    .option('--no-restock', 'leave the units out of stock')
+    .option('--reason <text>', 'reason to record in the stock ledger', '');
   const showing = 'Show an order, its lines and the other orders with its storefront number.';
   addTenantCommand(
     group,
@@ -92,7 +112,7 @@ export const addOrderCommands: AddCommands = (program, context) => {
 };
 
 /** Runs a write as the dashboard does, and notes it in the audit log. Returns its result. */
-async function write<Data extends Readonly<Record<string, string>>>(
+async function write<Data extends string | Readonly<Record<string, string>> = Readonly<Record<string, string>>>(
   { pims, tenant, store, teamId }: TenantData,
   now: string,
   operation: BatchOperation,
@@ -116,8 +136,12 @@ async function advance(...call: Parameters<typeof write>): Promise<TenantAnswer>
   return [{ orderNumber, stage, backorder }, `Order ${orderNumber} is now ${STAGES[stage!]}.${open}`];
 }
 
-/** Names the lines to invoice by their codes. Without quantities and serial numbers, all are invoiced. */
-async function nameLines(pims: PimsStore, orderNumber: string, { line, serial }: InvoiceOptions): Promise<object> {
+/** Names lines by their codes. Without quantities and serial numbers, names none, which invoices all. */
+async function nameLines(
+  pims: PimsStore,
+  orderNumber: string,
+  { line, serial }: Pick<InvoiceOptions, 'line' | 'serial'>,
+): Promise<{ readonly lines?: readonly object[] }> {
   if (!line && !serial) return {};
   const { lines } = await findOrder(pims, orderNumber);
   const known = new Map(lines.map((one) => [one['LINE_NUMBER']!, one]));

@@ -3,8 +3,9 @@
 -- search is the folded text of the searched fields, for the trigram index. folded has the text without case of every field
 -- with characters beyond ASCII, because PostgreSQL folds by other rules than the service. _VERSION changes with every write
 -- of the record, or of a line of the order. _CANCELLED is 'Y' for a cancelled or void order, which ORDER_STATUS, a free text,
--- does not say. _TOTALS says which totals PIMS computes (pims/rules/totals.ts). Names of fields are uppercase and begin with
--- a letter, so no custom field can have the name of one of these five.
+-- does not say. _TOTALS says which totals PIMS computes (pims/rules/totals.ts). _UNSTOCKED has the LINE_NUMBERs of a return's
+-- lines whose units are not in stock again. Names of fields are uppercase and begin with a letter, so no custom field can have
+-- the name of one of these six.
 -- An index has the first 256 characters of a value, because an entry has room for 2,704 bytes; a filter cannot have more.
 -- Times are shorter, so their indexes have them whole.
 -- fillfactor leaves room in each page for new versions of its rows: a version that changes no indexed field stays in the page,
@@ -25,7 +26,9 @@ CREATE TABLE "ORDERS" (
   "SADDRESS2" TEXT COLLATE "C" NOT NULL DEFAULT '', "SCITY" TEXT COLLATE "C" NOT NULL DEFAULT '', "SSTATE" TEXT COLLATE "C" NOT NULL DEFAULT '',
   "SZIPCODE" TEXT COLLATE "C" NOT NULL DEFAULT '', "SCOUNTRY" TEXT COLLATE "C" NOT NULL DEFAULT '', "SPHONE" TEXT COLLATE "C" NOT NULL DEFAULT '',
   "SEMAIL" TEXT COLLATE "C" NOT NULL DEFAULT '', "CREATE_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '', "MODIFIED_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '',
-  "_VERSION" TEXT COLLATE "C" NOT NULL, "_CANCELLED" TEXT COLLATE "C" NOT NULL DEFAULT '', "_TOTALS" TEXT COLLATE "C" NOT NULL DEFAULT ''
+  "BACKORDER_OF" TEXT COLLATE "C" NOT NULL DEFAULT '', "RETURN_OF" TEXT COLLATE "C" NOT NULL DEFAULT '',
+  "_VERSION" TEXT COLLATE "C" NOT NULL, "_CANCELLED" TEXT COLLATE "C" NOT NULL DEFAULT '', "_TOTALS" TEXT COLLATE "C" NOT NULL DEFAULT '',
+  "_UNSTOCKED" TEXT COLLATE "C" NOT NULL DEFAULT ''
 ) WITH (fillfactor = 85);
 CREATE INDEX "ORDERS_REFERENCE_NUMBER" ON "ORDERS" (left("REFERENCE_NUMBER", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_CUSTOMER_CODE" ON "ORDERS" (left("CUSTOMER_CODE", 256), "SORT_KEY");
@@ -35,6 +38,8 @@ CREATE INDEX "ORDERS_ORDER_DAY" ON "ORDERS" ((substr("ORDER_DATE", 7) || substr(
 CREATE INDEX "ORDERS_ORDER_TYPE" ON "ORDERS" (left("ORDER_TYPE", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_ORDER_STATUS" ON "ORDERS" (left("ORDER_STATUS", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_BEMAIL" ON "ORDERS" (left("BEMAIL", 256), "SORT_KEY");
+CREATE INDEX "ORDERS_BACKORDER_OF" ON "ORDERS" (left("BACKORDER_OF", 256), "SORT_KEY");
+CREATE INDEX "ORDERS_RETURN_OF" ON "ORDERS" (left("RETURN_OF", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_CREATE_DATE" ON "ORDERS" ("CREATE_DATE", "SORT_KEY");
 CREATE INDEX "ORDERS_SEARCH" ON "ORDERS" USING gin (search gin_trgm_ops);
 
@@ -129,10 +134,6 @@ BEGIN
   END LOOP;
 END $migration$;
 
--- The backorder that a partial invoice created, by its original order: a line that moved there is found under its old order.
--- The index says which open orders are backorders.
-CREATE TABLE "BACKORDERS" ("ORDER_NUMBER" TEXT COLLATE "C" PRIMARY KEY, "BACKORDER" TEXT COLLATE "C" NOT NULL);
-CREATE INDEX "BACKORDERS_BACKORDER" ON "BACKORDERS" ("BACKORDER");
 -- The change feed. A row has the changes of one commit: BEFORE is the position before the first, SEQ the number of the last. Numbers continue from the
 -- newest row, which is never deleted, under the lock of the tenant, so they become visible in their order.
 CREATE TABLE "CHANGES" ("SEQ" BIGINT PRIMARY KEY, "BEFORE" BIGINT NOT NULL, "AT" TEXT COLLATE "C" NOT NULL, "CHANGED" TEXT COLLATE "C" NOT NULL);
@@ -142,7 +143,8 @@ CREATE TABLE "MOVEMENTS" (
   "QUANTITY" TEXT COLLATE "C" NOT NULL, "AFTER" TEXT COLLATE "C" NOT NULL, "REASON" TEXT COLLATE "C" NOT NULL, "DONE_BY" TEXT COLLATE "C" NOT NULL,
   "ORDER_NUMBER" TEXT COLLATE "C" NOT NULL, "SERIALS" TEXT COLLATE "C" NOT NULL, PRIMARY KEY ("PART_CODE", "NUMBER")
 );
--- The received and sold serial numbers. ORDER_NUMBER is the invoice that sold the unit, '' while it is in stock.
+-- The received and sold serial numbers. ORDER_NUMBER is the invoice that sold the unit, or the return that did not put it
+-- back in stock; '' while it is in stock.
 CREATE TABLE "SERIALS" (
   "PART_CODE" TEXT COLLATE "C" NOT NULL, "SERIAL" TEXT COLLATE "C" NOT NULL, "ORDER_NUMBER" TEXT COLLATE "C" NOT NULL, PRIMARY KEY ("PART_CODE", "SERIAL")
 );
