@@ -132,7 +132,7 @@ suite('commands in the documents', () => {
     return `${apiID}:${apiSecret}`;
   }
 
-  for (const file of ['docs/clients.md', 'docs/keep-a-copy.md', 'client/README.md', 'client-python/README.md'])
+  for (const file of ['docs/keep-a-copy.md', 'client/README.md', 'client-python/README.md'])
     for (const [language, words] of Object.entries({ ts: [process.execPath], python: ['python3', '-B'] }))
       if (blocksOf(file, language).length > 0)
         test(`${file}: its ${language} runs from top to bottom, and prints the shown output`, async () => {
@@ -323,7 +323,7 @@ suite('names in the documents', () => {
 
   // Holds S3.13.
   test('the guide says how to retry the call for every code for which a wait or a change can help', () => {
-    const [, table = ''] = read('docs/api-reference.md').split('\n## Repeating a call\n');
+    const [, table = ''] = read('docs/api-reference.md').split('\n## Retrying a call\n');
     const rows = table.split('\n').filter((line) => line.startsWith('| '));
     const named = rows.flatMap((row) =>
       [...row.split(' | ')[0]!.matchAll(/`([A-Z_]+)`/g)].map(([, code = '']) => code),
