@@ -24,7 +24,7 @@ import { IS_THOROUGH } from './kit/trials.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DOCUMENTS = globSync(
-  ['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md', 'examples/*.md', '{client*,mcp}/*.md'],
+  ['*.md', 'docs/**/*.md', 'demo/**/*.md', 'test/**/*.md', 'bench/*.md', 'examples/*.md', '{client*,mcp}/*.md'],
   {
     cwd: ROOT,
   },

@@ -1,6 +1,6 @@
 /**
- * Keeps the results of whole runs in bench/results. Writes the tables of docs/performance.md and the short table of the
- * README from them.
+ * Keeps the results of whole runs in bench/results. Writes the tables of bench/figures.md and the short table of the
+ * README from them. docs/performance.md names some of their figures.
  */
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import {
 import { THIS_CHECKOUT } from '../sides/servers.ts';
 
 const RESULTS = join(THIS_CHECKOUT, 'bench/results');
-const DOCUMENT = join(THIS_CHECKOUT, 'docs/performance.md');
+const DOCUMENT = join(THIS_CHECKOUT, 'bench/figures.md');
 const README = join(THIS_CHECKOUT, 'README.md');
 /** Workloads in which the sides cannot use the same indexes, by store and name, and why: they have no ratio. */
 const NOT_COMPARED: Readonly<Record<string, string>> = {
