@@ -9,7 +9,7 @@ import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/prom
 import { BODY_BYTES_MAX } from '../src/http/server/receive.ts';
 import type { Filter } from '../src/pims/reads/query.ts';
 import type { ImportRow } from '../src/pims/import.ts';
-import { createCustomer } from '../src/pims/operations.ts';
+import { writeRecord } from '../src/pims/operations.ts';
 import { Database } from '../src/store/sqlite/files/database.ts';
 import { openSqlite } from '../src/store/sqlite/store.ts';
 import { formatBody } from '../src/request-log/lines.ts';
@@ -83,7 +83,7 @@ for (const [name, list] of Object.entries(queries))
 await measure('a write behind another process', async () => {
   const other = new Database(join(folder, 'tenants', `${tenant.storeId}.db`), { mode: 'write', busyTimeoutMs: 0 });
   other.runSql('BEGIN IMMEDIATE');
-  const creating = createCustomer(pims, {}, { now, strict: false, defaultStage: 'worksheet' });
+  const creating = writeRecord(pims, 'createCustomer', {}, { now, strict: false, defaultStage: 'worksheet' });
   await sleep(LOCKED_MS);
   other.runSql('COMMIT');
   await creating;

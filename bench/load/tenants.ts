@@ -1,7 +1,7 @@
 /**
  * Compares many tenants with few: each has one order, and calls choose tenants at random. The two services take turns.
  */
-import { addLineItem, createOrder } from '../../src/pims/operations.ts';
+import { writeRecord } from '../../src/pims/operations.ts';
 import { byCommand } from '../../src/audit/audit.ts';
 import { orThrow } from '../../src/errors.ts';
 import { openStore, type Store, type StorePlace } from '../../src/store/open-store.ts';
@@ -41,9 +41,9 @@ async function makeTenant(store: Store, teamID: string): Promise<Keys> {
   await store.tenants.replaceKeys(teamID, key, now, byCommand(now, 'keys replaced', key.apiId));
   const pims = store.pims(tenant);
   const context = { now, strict: false, defaultStage: 'worksheet' } as const;
-  await createOrder(pims, { REFERENCE_NUMBER: '#1', BNAME: teamID }, context);
+  await writeRecord(pims, 'createOrder', { REFERENCE_NUMBER: '#1', BNAME: teamID }, context);
   for (const PART_CODE of ['A', 'B', 'C'])
-    await addLineItem(pims, { ORDER_NUMBER: '10001', PART_CODE, QUANTITY: '1' }, context);
+    await writeRecord(pims, 'addLineItem', { ORDER_NUMBER: '10001', PART_CODE, QUANTITY: '1' }, context);
   return { teamID, apiID: key.apiId, apiSecret: key.apiSecret };
 }
 

@@ -38,14 +38,14 @@ export interface BatchOperations {
   readonly createOrder: { readonly body: NewOrder; readonly data: string };
   readonly addLineItem: { readonly body: NewOrderLine; readonly data: OrderLine };
   readonly updateLineItem: { readonly body: OrderLineChange; readonly data: OrderLine };
+  readonly createCustomer: { readonly body: NewCustomer; readonly data: string };
+  readonly updateCustomer: { readonly body: CustomerChange; readonly data: string };
   readonly updateOrder: { readonly body: OrderChange; readonly data: Order };
   readonly cancelOrder: { readonly body: OrderToCancel; readonly data: Order };
   readonly approveOrder: { readonly body: OrderToApprove; readonly data: AdvancedOrder };
   readonly invoiceOrder: { readonly body: Invoice; readonly data: AdvancedOrder };
   readonly voidInvoice: { readonly body: InvoiceToVoid; readonly data: AdvancedOrder };
   readonly returnOrder: { readonly body: Return; readonly data: string };
-  readonly createCustomer: { readonly body: NewCustomer; readonly data: string };
-  readonly updateCustomer: { readonly body: CustomerChange; readonly data: string };
   readonly createPart: { readonly body: NewPart; readonly data: string };
   readonly updatePart: { readonly body: PartChange; readonly data: string };
   readonly receiveStock: { readonly body: StockReceipt; readonly data: InventoryItem };

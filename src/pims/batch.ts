@@ -9,46 +9,16 @@ import type { LineUnits } from './rules/stock.ts';
 import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
 import type { Json } from './rules/json.ts';
 import { requestLoad, type Load, type Script } from './writes/script.ts';
-import {
-  approveOrder,
-  cancelOrder,
-  invoiceOrder,
-  returnOrder,
-  updateOrder,
-  voidInvoice,
-} from './writes/order-writes.ts';
-import { adjustStock, countStock, createPart, receiveStock, updatePart } from './writes/stock-writes.ts';
+import { ORDER_WRITES } from './writes/order-writes.ts';
+import { STOCK_WRITES } from './writes/stock-writes.ts';
 import type { RawValue, Values } from './rules/values.ts';
-import {
-  addLineItem,
-  createCustomer,
-  createOrder,
-  splitKey,
-  updateCustomer,
-  updateLineItem,
-  type Body,
-  type WriteContext,
-} from './writes/writes.ts';
+import { RECORD_WRITES, splitKey, type Body, type WriteContext } from './writes/writes.ts';
 
 /** Every write of a record, by the name of its operation. */
-export const WRITES = {
-  createOrder,
-  addLineItem,
-  updateLineItem,
-  updateOrder,
-  cancelOrder,
-  approveOrder,
-  invoiceOrder,
-  voidInvoice,
-  returnOrder,
-  createCustomer,
-  updateCustomer,
-  createPart,
-  updatePart,
-  receiveStock,
-  countStock,
-  adjustStock,
-} satisfies Record<string, (dictionaries: Dictionaries, body: Body, context: WriteContext) => Script<Json>>;
+export const WRITES = { ...RECORD_WRITES, ...ORDER_WRITES, ...STOCK_WRITES } satisfies Record<
+  string,
+  (dictionaries: Dictionaries, body: Body, context: WriteContext) => Script<Json>
+>;
 export type BatchOperation = keyof typeof WRITES;
 export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
 

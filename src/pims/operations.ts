@@ -120,27 +120,6 @@ export function writeRecord(
   return writeOnce(store, (dictionaries) => recordChanges(runAndRecord(dictionaries), operation, context), context);
 }
 
-const writeOf =
-  (operation: BatchOperation) =>
-  (store: PimsStore, body: Body, context: WriteContext): Promise<Written> =>
-    writeRecord(store, operation, body, context);
-export const createOrder = writeOf('createOrder');
-export const addLineItem = writeOf('addLineItem');
-export const updateLineItem = writeOf('updateLineItem');
-export const updateOrder = writeOf('updateOrder');
-export const cancelOrder = writeOf('cancelOrder');
-export const createCustomer = writeOf('createCustomer');
-export const updateCustomer = writeOf('updateCustomer');
-export const approveOrder = writeOf('approveOrder');
-export const invoiceOrder = writeOf('invoiceOrder');
-export const voidInvoice = writeOf('voidInvoice');
-export const returnOrder = writeOf('returnOrder');
-export const createPart = writeOf('createPart');
-export const updatePart = writeOf('updatePart');
-export const receiveStock = writeOf('receiveStock');
-export const countStock = writeOf('countStock');
-export const adjustStock = writeOf('adjustStock');
-
 export const writeBatch = (store: PimsStore, steps: readonly BatchStep[], context: WriteContext): Promise<Written> =>
   writeOnce(store, (dictionaries) => writeSteps(dictionaries, steps, context), context, steps.length);
 

@@ -92,14 +92,14 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
   switch (run.do) {
     case 'order': {
       const order = { ORDER_TYPE: run.stage, REFERENCE_NUMBER: `#${orders.length}` };
-      const { data } = await operations.createOrder(store, order, OPTIONS);
+      const { data } = await operations.writeRecord(store, 'createOrder', order, OPTIONS);
       const line = { ORDER_NUMBER: JSON.parse(data) as string, PART_CODE: run.part, QUANTITY: run.quantity };
-      await operations.addLineItem(store, { ...line, UNIT_PRICE: run.price }, OPTIONS);
+      await operations.writeRecord(store, 'addLineItem', { ...line, UNIT_PRICE: run.price }, OPTIONS);
       return data;
     }
     case 'line': {
       const line = { ORDER_NUMBER: number, PART_CODE: run.part, QUANTITY: run.quantity };
-      await operations.addLineItem(store, line, OPTIONS);
+      await operations.writeRecord(store, 'addLineItem', line, OPTIONS);
       return 'added';
     }
     case 'change': {
@@ -107,23 +107,26 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
       const { ORDER_TYPE } = orders.find((one) => one['ORDER_NUMBER'] === number)!;
       const change = ORDER_TYPE === 'invoice' ? { SERIAL_NUMBERS: run.serials.join() } : { QUANTITY: run.quantity };
       const lock = { ORDER_NUMBER: number, LINE_REF_LOCK_CODE: line?.['LINE_REF_LOCK_CODE'] ?? 'none' };
-      await operations.updateLineItem(store, { ...lock, ...change }, OPTIONS);
+      await operations.writeRecord(store, 'updateLineItem', { ...lock, ...change }, OPTIONS);
       // Sending the current serial numbers changes nothing, so units that were received by hand stay in stock.
       if (line?.['SERIAL_NUMBERS'] !== change.SERIAL_NUMBERS)
         for (const serial of run.serials) returned.delete(`${line?.['PART_CODE']} ${serial} ${number}`);
       return 'changed';
     }
     case 'approve':
-      return dataOf(operations.approveOrder(store, { ORDER_NUMBER: number }, OPTIONS));
+      return dataOf(operations.writeRecord(store, 'approveOrder', { ORDER_NUMBER: number }, OPTIONS));
     case 'cancel':
-      return (await operations.cancelOrder(store, { ORDER_NUMBER: number }, OPTIONS)).data;
+      return (await operations.writeRecord(store, 'cancelOrder', { ORDER_NUMBER: number }, OPTIONS)).data;
     case 'drop':
-      return (await operations.updateOrder(store, { ORDER_NUMBER: number, DROP_SHIP: 'Y' }, OPTIONS)).data;
+      return (await operations.writeRecord(store, 'updateOrder', { ORDER_NUMBER: number, DROP_SHIP: 'Y' }, OPTIONS))
+        .data;
     case 'void':
-      return dataOf(operations.voidInvoice(store, { ORDER_NUMBER: number }, OPTIONS));
+      return dataOf(operations.writeRecord(store, 'voidInvoice', { ORDER_NUMBER: number }, OPTIONS));
     case 'invoice': {
       const asked = { quantities: new Map([['1', run.units]]), serials: new Map([['1', run.serials]]), tracking: [] };
-      return dataOf(operations.invoiceOrder(store, bodyOf(number, asked, await linesOf(store, number)), OPTIONS));
+      return dataOf(
+        operations.writeRecord(store, 'invoiceOrder', bodyOf(number, asked, await linesOf(store, number)), OPTIONS),
+      );
     }
     default: {
       const sold = await Promise.all(run.serials.map((serial) => findOwner(store, run.part, serial)));
@@ -201,9 +204,14 @@ async function runOnNewTenants(steps: readonly Step[]): Promise<boolean> {
   );
   const systems = opened.map(({ store, tenant }) => ({ pims: store.pims(tenant), returned: new Set<string>() }));
   for (const { pims } of systems) {
-    await operations.createPart(pims, { PART_CODE: 'PHONE', SERIALIZED: 'Y', UNIT_PRICE: '99.99' }, OPTIONS);
-    await operations.createPart(pims, { PART_CODE: 'CASE' }, OPTIONS);
-    await operations.countStock(pims, { PART_CODE: 'CASE', QUANTITY: '5' }, OPTIONS);
+    await operations.writeRecord(
+      pims,
+      'createPart',
+      { PART_CODE: 'PHONE', SERIALIZED: 'Y', UNIT_PRICE: '99.99' },
+      OPTIONS,
+    );
+    await operations.writeRecord(pims, 'createPart', { PART_CODE: 'CASE' }, OPTIONS);
+    await operations.writeRecord(pims, 'countStock', { PART_CODE: 'CASE', QUANTITY: '5' }, OPTIONS);
   }
   try {
     for (const one of steps) {

@@ -80,13 +80,13 @@ export function systemOver(store: PimsStore): System {
     queryOrders: (request) => operations.queryOrders(store, request),
     queryCustomers: (request) => operations.queryCustomers(store, request),
     queryInventoryItems: (request) => operations.queryInventoryItems(store, request),
-    createOrder: (body, context) => operations.createOrder(store, body, context),
-    addLineItem: (body, context) => operations.addLineItem(store, body, context),
-    updateLineItem: (body, context) => operations.updateLineItem(store, body, context),
-    updateOrder: (body, context) => operations.updateOrder(store, body, context),
-    cancelOrder: (body, context) => operations.cancelOrder(store, body, context),
-    createCustomer: (body, context) => operations.createCustomer(store, body, context),
-    updateCustomer: (body, context) => operations.updateCustomer(store, body, context),
+    createOrder: (body, context) => operations.writeRecord(store, 'createOrder', body, context),
+    addLineItem: (body, context) => operations.writeRecord(store, 'addLineItem', body, context),
+    updateLineItem: (body, context) => operations.writeRecord(store, 'updateLineItem', body, context),
+    updateOrder: (body, context) => operations.writeRecord(store, 'updateOrder', body, context),
+    cancelOrder: (body, context) => operations.writeRecord(store, 'cancelOrder', body, context),
+    createCustomer: (body, context) => operations.writeRecord(store, 'createCustomer', body, context),
+    updateCustomer: (body, context) => operations.writeRecord(store, 'updateCustomer', body, context),
     advanceOrder: async (orderNumber, step, options) =>
       orThrow(
         await store.write(

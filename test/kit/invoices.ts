@@ -3,7 +3,7 @@ import { parseLines, type InvoiceRequest } from '../../src/pims/rules/invoice.ts
 import type { Json } from '../../src/pims/rules/json.ts';
 import { checkText, type Values } from '../../src/pims/rules/values.ts';
 import type { Dictionaries } from '../../src/pims/rules/fields.ts';
-import { approveOrder, invoiceOrder } from '../../src/pims/writes/order-writes.ts';
+import { WRITES } from '../../src/pims/batch.ts';
 import { loadValue, type Script } from '../../src/pims/writes/script.ts';
 import type { Body, WriteOptions } from '../../src/pims/writes/writes.ts';
 
@@ -53,7 +53,7 @@ export function* advanceOrder(
   transition: OrderTransition,
   options: WriteOptions,
 ): Script<Json> {
-  if ('approve' in transition) return yield* approveOrder(dictionaries, { ORDER_NUMBER }, options);
+  if ('approve' in transition) return yield* WRITES.approveOrder(dictionaries, { ORDER_NUMBER }, options);
   const known = yield* loadValue('lines', ORDER_NUMBER);
-  return yield* invoiceOrder(dictionaries, bodyOf(ORDER_NUMBER, transition.invoice, known), options);
+  return yield* WRITES.invoiceOrder(dictionaries, bodyOf(ORDER_NUMBER, transition.invoice, known), options);
 }

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
-import { writeBatch, type BatchStep } from '../../src/pims/batch.ts';
+import { writeBatch, WRITES, type BatchStep } from '../../src/pims/batch.ts';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
 import type { Script } from '../../src/pims/writes/script.ts';
-import { invoiceOrder } from '../../src/pims/writes/order-writes.ts';
 import * as writes from '../../src/pims/writes/writes.ts';
 
 const DICTIONARIES = buildDictionaries([]);
@@ -37,7 +36,7 @@ function run(script: Script<unknown>, answers: Record<string, unknown> = {}): Ra
 const refuses = (ran: Ran, outcome: RegExp): void => assert.match(String(ran.outcome), outcome);
 
 test('an order begins in its own stage or the default one, and never as an invoice', () => {
-  const create = (body: writes.Body): Ran => run(writes.createOrder(DICTIONARIES, body, CONTEXT), { nextNumber: '8' });
+  const create = (body: writes.Body): Ran => run(WRITES.createOrder(DICTIONARIES, body, CONTEXT), { nextNumber: '8' });
   assert.equal(create({}).outcome, '"8"');
   assert.equal(create({ ORDER_TYPE: 'sales_order' }).outcome, '"8"');
   refuses(
@@ -49,25 +48,25 @@ test('an order begins in its own stage or the default one, and never as an invoi
 test('an update needs the key of its record, and its refusals name it', () => {
   for (const CUSTOMER_CODE of [undefined, null, ''])
     refuses(
-      run(writes.updateCustomer(DICTIONARIES, { ...(CUSTOMER_CODE !== undefined && { CUSTOMER_CODE }) }, CONTEXT)),
+      run(WRITES.updateCustomer(DICTIONARIES, { ...(CUSTOMER_CODE !== undefined && { CUSTOMER_CODE }) }, CONTEXT)),
       /^MISSING_FIELD CUSTOMER_CODE: /,
     );
   refuses(
-    run(writes.updateCustomer(DICTIONARIES, { CUSTOMER_CODE: 'C' }, CONTEXT)),
+    run(WRITES.updateCustomer(DICTIONARIES, { CUSTOMER_CODE: 'C' }, CONTEXT)),
     /^CUSTOMER_NOT_FOUND CUSTOMER_CODE: .*'C'/,
   );
   refuses(
-    run(writes.addLineItem(DICTIONARIES, { ORDER_NUMBER: '9' }, CONTEXT)),
+    run(WRITES.addLineItem(DICTIONARIES, { ORDER_NUMBER: '9' }, CONTEXT)),
     /^ORDER_NOT_FOUND ORDER_NUMBER: .*'9'/,
   );
   const body = { ORDER_NUMBER: '7', LINE_REF_LOCK_CODE: 'L' };
-  const update = run(writes.updateLineItem(DICTIONARIES, body, CONTEXT), { orderStage: ORDER });
+  const update = run(WRITES.updateLineItem(DICTIONARIES, body, CONTEXT), { orderStage: ORDER });
   refuses(update, /^LINE_NOT_FOUND LINE_REF_LOCK_CODE: .*'L'/);
 });
 
 test('a new line may not have NUMBER_SHIPPED; lines are counted only if a number is above the maximum', () => {
   const add = (body: writes.Body, answers: Record<string, unknown>): Ran =>
-    run(writes.addLineItem(DICTIONARIES, { ORDER_NUMBER: '7', ...body }, CONTEXT), { orderStage: ORDER, ...answers });
+    run(WRITES.addLineItem(DICTIONARIES, { ORDER_NUMBER: '7', ...body }, CONTEXT), { orderStage: ORDER, ...answers });
   refuses(add({ NUMBER_SHIPPED: '1' }, {}), /^FIELD_NOT_ALLOWED NUMBER_SHIPPED: /);
   const line = add({}, { lastLineNumber: 9999 });
   assert.ok(!line.steps.includes('load lineCount'));
@@ -80,7 +79,7 @@ test('the input of an operator must be storable text, and its refusal names the 
   const advance = (order: string, { serial = 'S', tracking = 'T' } = {}): Ran => {
     const lines = [{ LINE_REF_LOCK_CODE: 'lock', QUANTITY: '1', SERIAL_NUMBERS: serial }];
     const body = { ORDER_NUMBER: order, lines, TRACKING_NUMBERS: tracking } as unknown as writes.Body;
-    return run(invoiceOrder(DICTIONARIES, body, CONTEXT));
+    return run(WRITES.invoiceOrder(DICTIONARIES, body, CONTEXT));
   };
   refuses(advance('7\0'), /^INVALID_VALUE ORDER_NUMBER: /);
   refuses(advance('7', { serial: '\0' }), /^INVALID_VALUE SERIAL_NUMBERS: /);
@@ -89,13 +88,13 @@ test('the input of an operator must be storable text, and its refusal names the 
 
 test('a number of at most 15 digits raises the counter of its records, another code does not', () => {
   const raises = (own: string): boolean =>
-    run(writes.createCustomer(DICTIONARIES, { CUSTOMER_CODE: own }, CONTEXT)).steps.includes('save raiseCounter');
+    run(WRITES.createCustomer(DICTIONARIES, { CUSTOMER_CODE: own }, CONTEXT)).steps.includes('save raiseCounter');
   const found = ['1', '9'.repeat(15), '9'.repeat(16), '01', '0', 'C1'].map(raises);
   assert.deepEqual(found, [true, true, false, false, false, false]);
 });
 
 test('a write without an idempotency key is not a replay', () => {
-  const script = writes.runOnce(writes.createOrder(DICTIONARIES, {}, CONTEXT), CONTEXT);
+  const script = writes.runOnce(WRITES.createOrder(DICTIONARIES, {}, CONTEXT), CONTEXT);
   assert.deepEqual(run(script, { nextNumber: '8' }).outcome, { data: '"8"', replayed: false });
 });
 

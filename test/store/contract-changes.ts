@@ -52,20 +52,23 @@ export function describeChanges(store: StoreUnderTest): void {
     const { port } = pims;
     assert.deepEqual(await read(port), { changes: [], next: 0, hasMore: false });
     await pims.importAll('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10' }]);
-    const code = numberOf(await operations.createCustomer(port, {}, context));
-    await operations.updateCustomer(port, { CUSTOMER_CODE: code, NOTES: 'x' }, context);
-    const order = numberOf(await operations.createOrder(port, { ORDER_TYPE: 'quote' }, context));
+    const code = numberOf(await operations.writeRecord(port, 'createCustomer', {}, context));
+    await operations.writeRecord(port, 'updateCustomer', { CUSTOMER_CODE: code, NOTES: 'x' }, context);
+    const order = numberOf(await operations.writeRecord(port, 'createOrder', { ORDER_TYPE: 'quote' }, context));
     const line = { ORDER_NUMBER: order, PART_CODE: 'P', QUANTITY: '3' };
-    const { data } = await operations.addLineItem(port, line, context);
+    const { data } = await operations.writeRecord(port, 'addLineItem', line, context);
     const lock = (JSON.parse(data) as Record<string, string>)['LINE_REF_LOCK_CODE']!;
-    await operations.approveOrder(port, { ORDER_NUMBER: order }, context);
+    await operations.writeRecord(port, 'approveOrder', { ORDER_NUMBER: order }, context);
     const change = { ORDER_NUMBER: order, LINE_REF_LOCK_CODE: lock, QUANTITY: '4' };
-    await operations.updateLineItem(port, change, context);
-    await operations.updateOrder(port, { ORDER_NUMBER: order, NOTES: 'y' }, context);
+    await operations.writeRecord(port, 'updateLineItem', change, context);
+    await operations.writeRecord(port, 'updateOrder', { ORDER_NUMBER: order, NOTES: 'y' }, context);
     const invoice = { ...WHOLE_INVOICE, quantities: new Map([['1', '1']]) };
     const body = bodyOf(order, invoice, (await pims.readOrder(order)).lines);
-    const advanced = JSON.parse((await operations.invoiceOrder(port, body, context)).data) as Record<string, string>;
-    await operations.cancelOrder(port, { ORDER_NUMBER: advanced['BACKORDER_NUMBER']! }, context);
+    const advanced = JSON.parse((await operations.writeRecord(port, 'invoiceOrder', body, context)).data) as Record<
+      string,
+      string
+    >;
+    await operations.writeRecord(port, 'cancelOrder', { ORDER_NUMBER: advanced['BACKORDER_NUMBER']! }, context);
     const found = await read(port);
     assert.deepEqual(found.changes.map(shown), [
       'import: inventory P created',
@@ -92,12 +95,15 @@ export function describeChanges(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     const { port } = pims;
     const once = { ...context, ...idempotency('k') };
-    const order = numberOf(await operations.createOrder(port, {}, once));
-    await operations.cancelOrder(port, { ORDER_NUMBER: order }, context);
+    const order = numberOf(await operations.writeRecord(port, 'createOrder', {}, once));
+    await operations.writeRecord(port, 'cancelOrder', { ORDER_NUMBER: order }, context);
     const { next } = await read(port);
-    await operations.createOrder(port, {}, once);
-    await operations.cancelOrder(port, { ORDER_NUMBER: order }, context);
-    await assertRefusedBy(operations.addLineItem(port, { ORDER_NUMBER: order }, context), 'ORDER_CLOSED');
+    await operations.writeRecord(port, 'createOrder', {}, once);
+    await operations.writeRecord(port, 'cancelOrder', { ORDER_NUMBER: order }, context);
+    await assertRefusedBy(
+      operations.writeRecord(port, 'addLineItem', { ORDER_NUMBER: order }, context),
+      'ORDER_CLOSED',
+    );
     const steps = [
       { operation: 'createCustomer', body: {}, refusal: undefined },
       { operation: 'addLineItem', body: { ORDER_NUMBER: 'none' }, refusal: undefined },
@@ -114,7 +120,7 @@ export function describeChanges(store: StoreUnderTest): void {
       { operation: 'addLineItem', body: { ORDER_NUMBER: 'none' }, refusal: undefined },
     ] as const;
     const codes = times(9, (n) => `C${n}`);
-    const create = (code: string) => operations.createCustomer(port, { CUSTOMER_CODE: code }, context);
+    const create = (code: string) => operations.writeRecord(port, 'createCustomer', { CUSTOMER_CODE: code }, context);
     const before = codes.slice(0, 5).map(create);
     const refused = assertRefusedBy(operations.writeBatch(port, steps, context), 'ORDER_NOT_FOUND');
     await Promise.all([...before, refused, ...codes.slice(5).map(create)]);
@@ -168,7 +174,7 @@ export function describeChanges(store: StoreUnderTest): void {
     let { next } = await read(pims.port);
     for (const [operation, work] of [
       ['import', () => pims.importAll('lines', lines)],
-      ['cancelOrder', () => operations.cancelOrder(pims.port, { ORDER_NUMBER: '1' }, context)],
+      ['cancelOrder', () => operations.writeRecord(pims.port, 'cancelOrder', { ORDER_NUMBER: '1' }, context)],
     ] as const) {
       await work();
       const moved = ['orders 1', ...parts.map((part) => `inventory ${part}`)];
@@ -182,8 +188,8 @@ export function describeChanges(store: StoreUnderTest): void {
     const { pims } = await store.newTenant();
     const { port } = pims;
     for (let at = 0; at < 3; at++) {
-      await operations.createCustomer(port, { CUSTOMER_CODE: `C${at}` }, context);
-      await operations.createOrder(port, {}, context);
+      await operations.writeRecord(port, 'createCustomer', { CUSTOMER_CODE: `C${at}` }, context);
+      await operations.writeRecord(port, 'createOrder', {}, context);
     }
     const keys: string[] = [];
     for (let [after, hasMore] = [0, true]; hasMore;) {
@@ -206,13 +212,13 @@ export function describeChanges(store: StoreUnderTest): void {
       times(STEPS_MAX, (n) => ({ operation, body: { CUSTOMER_CODE: `C${n}`, ...fields }, refusal: undefined }));
     const by = { ...context, by: 'ann@example.com' };
     await operations.writeBatch(port, steps('createCustomer', wide('a')), by);
-    await operations.createOrder(port, {}, by);
+    await operations.writeRecord(port, 'createOrder', {}, by);
     await operations.writeBatch(port, steps('updateCustomer', wide('b')), by);
     await pims.importAll(
       'inventory',
       times(700, (n) => ({ PART_CODE: `P${n}` })),
     );
-    for (let at = 0; at < 30; at++) await operations.createOrder(port, {}, by);
+    for (let at = 0; at < 30; at++) await operations.writeRecord(port, 'createOrder', {}, by);
     await operations.writeBatch(port, steps('updateCustomer', wide('c')), by);
     const newest = (await read(port, { after: undefined })).next;
     const { changes: all } = await port.readChanges(null, 1);
@@ -249,11 +255,11 @@ export function describeChanges(store: StoreUnderTest): void {
     const { tenant, pims } = await store.newTenant();
     const [one, other] = [await store.first(), await store.openAgain()];
     const writer = await store.runProcess(`
-      const { createCustomer } = await import(${JSON.stringify(OPERATIONS)});
+      const { writeRecord } = await import(${JSON.stringify(OPERATIONS)});
       const { port } = await pims(${JSON.stringify(tenant.teamId)});
       await Promise.all(Array.from({ length: ${WRITERS} }, async (_, by) => {
         for (let at = 0; at < ${WRITES_EACH}; at++)
-          await createCustomer(port, { CUSTOMER_CODE: 'other-' + by + '-' + at }, ${JSON.stringify(context)});
+          await writeRecord(port, 'createCustomer', { CUSTOMER_CODE: 'other-' + by + '-' + at }, ${JSON.stringify(context)});
       }));
       await store.close();`);
     const acknowledged = times(WRITERS, (by) => times(WRITES_EACH, (at) => `other-${by}-${at}`)).flat();
@@ -277,7 +283,9 @@ export function describeChanges(store: StoreUnderTest): void {
     const work = async (by: number): Promise<void> => {
       for (let at = 0; !writing.signal.aborted; at++)
         acknowledged.push(
-          numberOf(await operations.createCustomer(pims.port, { CUSTOMER_CODE: `own-${by}-${at}` }, context)),
+          numberOf(
+            await operations.writeRecord(pims.port, 'createCustomer', { CUSTOMER_CODE: `own-${by}-${at}` }, context),
+          ),
         );
     };
     await Promise.all(times(WRITERS, work));
@@ -298,14 +306,14 @@ export function describeChanges(store: StoreUnderTest): void {
     );
     await deleteOldChanges(() => port, NOW);
     assert.equal((await read(port)).changes.length, 1000);
-    await operations.createCustomer(port, { CUSTOMER_CODE: 'B' }, context);
+    await operations.writeRecord(port, 'createCustomer', { CUSTOMER_CODE: 'B' }, context);
     await deleteOldChanges(() => port, LATER);
     const { earliest, newest } = await port.readChanges(null, 1);
     assert.equal(earliest, newest - 1);
     assert.deepEqual(await readShown(port, earliest), ['createCustomer: customers B created']);
     await assertRefusedBy(read(port), 'CHANGES_GONE', { earliest: String(earliest) });
     await assertRefusedBy(read(port, { after: newest + 1 }), 'CHANGES_GONE', { earliest: String(earliest) });
-    await operations.createCustomer(port, { CUSTOMER_CODE: 'C' }, context);
+    await operations.writeRecord(port, 'createCustomer', { CUSTOMER_CODE: 'C' }, context);
     assert.deepEqual(await readShown(port, newest), ['createCustomer: customers C created']);
   });
 }

@@ -33,7 +33,12 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   return outcome instanceof Refusal ? outcome.code : 'done';
 };
 const voidInvoice = (pims: Pims, order: string) =>
-  operations.voidInvoice(pims.port, { ORDER_NUMBER: order, REASON: 'damaged' }, { ...write(), defaultStage: 'quote' });
+  operations.writeRecord(
+    pims.port,
+    'voidInvoice',
+    { ORDER_NUMBER: order, REASON: 'damaged' },
+    { ...write(), defaultStage: 'quote' },
+  );
 const act = (pims: Pims, operation: 'receiveStock' | 'adjustStock', QUANTITY: string, ...serials: string[]) =>
   operations.writeRecord(
     pims.port,

@@ -13,8 +13,7 @@ import type { LookupOptions, NumberedMovement, PimsStore, QueryRequest } from '.
 import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/reads/storefront.ts';
 import { PATIENT } from '../kit/caller.ts';
 import { advanceOrder, type OrderTransition } from '../kit/invoices.ts';
-import { cancelOrder, updateOrder } from '../../src/pims/writes/order-writes.ts';
-import { writeBatch, type BatchStep } from '../../src/pims/batch.ts';
+import { writeBatch, WRITES, type BatchStep } from '../../src/pims/batch.ts';
 import * as writes from '../../src/pims/writes/writes.ts';
 import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes/writes.ts';
 import type { SessionStore, UserStore } from '../../src/account/account-port.ts';
@@ -137,32 +136,32 @@ export class Pims {
   }
 
   createRecord(recordType: 'orders' | 'customers', values: Values, options = write()): Writing {
-    const create = recordType === 'orders' ? writes.createOrder : writes.createCustomer;
+    const create = recordType === 'orders' ? WRITES.createOrder : WRITES.createCustomer;
     return this.#write(options, (dictionaries) => create(dictionaries, values, context(options)));
   }
 
   updateCustomer(CUSTOMER_CODE: string, change: Values, options = write()): Writing {
     const values = { CUSTOMER_CODE, ...change };
-    return this.#write(options, (dictionaries) => writes.updateCustomer(dictionaries, values, options));
+    return this.#write(options, (dictionaries) => WRITES.updateCustomer(dictionaries, values, options));
   }
 
   addLine(ORDER_NUMBER: string, line: Values, options = write()): Writing {
     const values = { ORDER_NUMBER, ...line };
-    return this.#write(options, (dictionaries) => writes.addLineItem(dictionaries, values, options));
+    return this.#write(options, (dictionaries) => WRITES.addLineItem(dictionaries, values, options));
   }
 
   updateLine(ORDER_NUMBER: string, LINE_REF_LOCK_CODE: string, change: Values, options = write()): Writing {
     const values = { ORDER_NUMBER, LINE_REF_LOCK_CODE, ...change };
-    return this.#write(options, (dictionaries) => writes.updateLineItem(dictionaries, values, options));
+    return this.#write(options, (dictionaries) => WRITES.updateLineItem(dictionaries, values, options));
   }
 
   updateOrder(ORDER_NUMBER: string, change: Values, options = write()): Writing {
     const values = { ORDER_NUMBER, ...change };
-    return this.#write(options, (dictionaries) => updateOrder(dictionaries, values, options));
+    return this.#write(options, (dictionaries) => WRITES.updateOrder(dictionaries, values, options));
   }
 
   cancelOrder(ORDER_NUMBER: string, options = write()): Writing {
-    return this.#write(options, (dictionaries) => cancelOrder(dictionaries, { ORDER_NUMBER }, options));
+    return this.#write(options, (dictionaries) => WRITES.cancelOrder(dictionaries, { ORDER_NUMBER }, options));
   }
 
   /** Writes a batch. Each step has an operation and a body. */

@@ -27,7 +27,7 @@ export async function fill(store: OpenedStore): Promise<void> {
     { PART_CODE: 'S', QTY_ONHAND: '0', SERIALIZED: 'Y' },
   ]);
   const received = { PART_CODE: 'S', QUANTITY: '2', SERIAL_NUMBERS: 'S1,S2' };
-  await operations.receiveStock(pims.port, received, context);
+  await operations.writeRecord(pims.port, 'receiveStock', received, context);
   await pims.createCustomer({ CUSTOMER_NAME: 'Ann' });
   const order = await pims.createOrder({ ORDER_TYPE: 'sales_order' }, idempotency('key'));
   for (const PART_CODE of ['P', 'S'])

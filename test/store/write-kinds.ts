@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
 import { importBatch } from '../../src/pims/import.ts';
+import type { BatchOperation } from '../../src/pims/batch.ts';
 import * as operations from '../../src/pims/operations.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import { ADDRESS_FIELDS, type RecordType } from '../../src/pims/rules/fields.ts';
@@ -21,7 +22,8 @@ type WriteOperation = {
 }[keyof Operations];
 type Invoice = 'invoiceWhole' | 'invoicePart' | 'invoiceSerials' | 'voidReturn';
 export type Kind =
-  | Exclude<WriteOperation, 'writeRecord' | 'invoiceOrder'>
+  | Exclude<WriteOperation, 'writeRecord'>
+  | Exclude<BatchOperation, 'invoiceOrder'>
   | Invoice
   | `import ${RecordType}`
   | 'repeated';
@@ -63,7 +65,7 @@ const invoice =
     const { LINE_REF_LOCK_CODE } = lockOf({ ...call, at: 0 });
     const lines = asked && [{ LINE_REF_LOCK_CODE, ...asked }];
     const body = { ORDER_NUMBER: call.order, ...(lines && { lines }) } as unknown as Body;
-    return operations.invoiceOrder(port, body, context);
+    return operations.writeRecord(port, 'invoiceOrder', body, context);
   };
 const act =
   (operation: 'receiveStock' | 'countStock' | 'adjustStock'): Send =>
@@ -92,33 +94,35 @@ const LONG = 'd'.repeat(100);
 const TEXTS = fc.constantFrom('', 'a', 'b\\', '"c', '\t', 'É', `${LONG}e`, `${LONG}f`);
 
 const SENDERS = {
-  createOrder: (port, { text }, context) => operations.createOrder(port, { NOTES: text }, context),
+  createOrder: (port, { text }, context) => operations.writeRecord(port, 'createOrder', { NOTES: text }, context),
   createCustomer: (port, call, context) =>
-    operations.createCustomer(port, { CUSTOMER_CODE: customerOf(call), NOTES: call.text }, context),
+    operations.writeRecord(port, 'createCustomer', { CUSTOMER_CODE: customerOf(call), NOTES: call.text }, context),
   updateCustomer: (port, call, context) => {
     const wide = Object.fromEntries([...ADDRESS_FIELDS, 'NOTES'].map((field) => [field, call.text]));
     const change = call.at % 3 ? wide : { NOTES: call.text };
-    return operations.updateCustomer(port, { CUSTOMER_CODE: customerOf(call), ...change }, context);
+    return operations.writeRecord(port, 'updateCustomer', { CUSTOMER_CODE: customerOf(call), ...change }, context);
   },
   addLineItem: (port, call, context) =>
-    operations.addLineItem(port, { ORDER_NUMBER: call.order, ...lineOf(call) }, context),
+    operations.writeRecord(port, 'addLineItem', { ORDER_NUMBER: call.order, ...lineOf(call) }, context),
   repeated: (port, call, context) => {
     const { idempotency: once } = idempotency(`key ${call.at}`, { operation: 'addLineItem' });
-    return operations.addLineItem(
+    return operations.writeRecord(
       port,
+      'addLineItem',
       { ORDER_NUMBER: call.order, ...lineOf(call) },
       { ...context, idempotency: once },
     );
   },
   updateLineItem: (port, call, context) => {
     const changes = [{ SERIAL_NUMBERS: serialOf(call) }, { DESCRIPTION: call.text }, { QUANTITY: amountOf(call) }];
-    return operations.updateLineItem(port, { ...lockOf(call), ...changes[call.n % 3] }, context);
+    return operations.writeRecord(port, 'updateLineItem', { ...lockOf(call), ...changes[call.n % 3] }, context);
   },
   updateOrder: (port, { order, at, text }, context) => {
     const change = at % 3 ? { DROP_SHIP: at % 2 ? 'Y' : 'N' } : { NOTES: text };
-    return operations.updateOrder(port, { ORDER_NUMBER: order, ...change }, context);
+    return operations.writeRecord(port, 'updateOrder', { ORDER_NUMBER: order, ...change }, context);
   },
-  cancelOrder: (port, { order }, context) => operations.cancelOrder(port, { ORDER_NUMBER: order }, context),
+  cancelOrder: (port, { order }, context) =>
+    operations.writeRecord(port, 'cancelOrder', { ORDER_NUMBER: order }, context),
   writeBatch: (port, call, context) => {
     const line = lineOf(call);
     // While the customer does not exist, the batch is refused at its sixth step.
@@ -136,27 +140,38 @@ const SENDERS = {
   },
   addField: (port, { n, order }, context) =>
     operations.addField(port, { recordType: 'customers', name: `OWN_${order}_${n}`, type: 'text' }, context),
-  approveOrder: (port, { order }, context) => operations.approveOrder(port, { ORDER_NUMBER: order }, context),
+  approveOrder: (port, { order }, context) =>
+    operations.writeRecord(port, 'approveOrder', { ORDER_NUMBER: order }, context),
   invoiceWhole: invoice(() => undefined),
   invoicePart: invoice(() => ({ QUANTITY: '1' })),
   invoiceSerials: invoice((call) => ({ QUANTITY: '1', SERIAL_NUMBERS: serialOf(call) })),
   voidInvoice: (port, { order, text }, context) =>
-    operations.voidInvoice(port, { ORDER_NUMBER: order, REASON: text }, context),
+    operations.writeRecord(port, 'voidInvoice', { ORDER_NUMBER: order, REASON: text }, context),
   returnOrder: (port, call, context) => {
     const { ORDER_NUMBER, LINE_REF_LOCK_CODE } = lockOf({ ...call, at: 0 });
     const line = { LINE_REF_LOCK_CODE, QUANTITY: '1', RESTOCK: call.at % 3 ? 'Y' : 'N' };
     const lines = [call.at % 2 ? { ...line, SERIAL_NUMBERS: serialOf(call) } : line];
-    return operations.returnOrder(port, { ORDER_NUMBER, lines, REASON: call.text } as unknown as Body, context);
+    return operations.writeRecord(
+      port,
+      'returnOrder',
+      { ORDER_NUMBER, lines, REASON: call.text } as unknown as Body,
+      context,
+    );
   },
   voidReturn: (port, { order, text }, context) =>
-    operations.voidInvoice(port, { ORDER_NUMBER: String(Number(order) + ORDERS), REASON: text }, context),
+    operations.writeRecord(
+      port,
+      'voidInvoice',
+      { ORDER_NUMBER: String(Number(order) + ORDERS), REASON: text },
+      context,
+    ),
   receiveStock: act('receiveStock'),
   countStock: act('countStock'),
   adjustStock: act('adjustStock'),
   createPart: (port, { order, at }, context) =>
-    operations.createPart(port, { PART_CODE: newPartOf(order), QTY_ONORDER: String(at) }, context),
+    operations.writeRecord(port, 'createPart', { PART_CODE: newPartOf(order), QTY_ONORDER: String(at) }, context),
   updatePart: (port, call, context) =>
-    operations.updatePart(port, { PART_CODE: partOf(call), PART_DESCRIPTION: call.text }, context),
+    operations.writeRecord(port, 'updatePart', { PART_CODE: partOf(call), PART_DESCRIPTION: call.text }, context),
   'import orders': importRows('orders', ({ order, at }, row) => ({
     ORDER_NUMBER: row === 0 ? '' : `${Number(order) + 100 + at + row}`,
     ORDER_TYPE: row === 1 ? 'sales_order' : 'quote',

@@ -1,15 +1,4 @@
 /** The operations of the back office, which need the scope `office`: stages of orders, parts and their stock. */
-import {
-  adjustStock,
-  approveOrder,
-  countStock,
-  createPart,
-  invoiceOrder,
-  receiveStock,
-  returnOrder,
-  updatePart,
-  voidInvoice,
-} from '../../pims/operations.ts';
 import { STOCK_FIELDS } from '../../pims/rules/fields.ts';
 import {
   NAMED_LINES_MAX,
@@ -76,18 +65,16 @@ const told = (ORDER_TYPE: string, ORDER_STATUS: string, BACKORDER_NUMBER = '', n
 
 export const ORDER_OFFICE: readonly Operation[] = [
   {
-    name: 'approveOrder',
     method: 'POST',
     path: '/orders/approve',
     summary: 'Approve an order',
     description: 'Turns a worksheet or a quote into a sales order, which commits the stock of its lines.',
     takesIfMatch: true,
-    ...declareWrite(membersBody('OrderToApprove', 'The ORDER_NUMBER.', { ORDER_NUMBER }), STAGE, approveOrder),
+    ...declareWrite('approveOrder', membersBody('OrderToApprove', 'The ORDER_NUMBER.', { ORDER_NUMBER }), STAGE),
     schemas: { AdvancedOrder },
     example: { body: { ORDER_NUMBER: order }, answer: told('sales_order', 'OPEN') },
   },
   {
-    name: 'invoiceOrder',
     method: 'POST',
     path: '/orders/invoice',
     summary: 'Invoice an order',
@@ -95,14 +82,13 @@ export const ORDER_OFFICE: readonly Operation[] = [
       'Invoices an order, or only some units of some lines. The units left open move to a new sales order, whose number ' +
       'is in BACKORDER_NUMBER.',
     takesIfMatch: true,
-    ...declareWrite(INVOICE, STAGE, invoiceOrder),
+    ...declareWrite('invoiceOrder', INVOICE, STAGE),
     example: {
       body: { ORDER_NUMBER: order, lines: [{ LINE_REF_LOCK_CODE: line, QUANTITY: '10' }], TRACKING_NUMBERS: '1Z999' },
       answer: told('invoice', 'OPEN', '20016'),
     },
   },
   {
-    name: 'returnOrder',
     method: 'PUT',
     path: '/orders/return',
     summary: 'Return units of an invoice',
@@ -110,14 +96,13 @@ export const ORDER_OFFICE: readonly Operation[] = [
       'Creates an invoice with negative quantities and totals for units that come back, and returns its ORDER_NUMBER in ' +
       'data. The units are in stock again, unless RESTOCK is N. Voiding the return makes them the units of the invoice again.',
     takesIfMatch: true,
-    ...declareWrite(RETURN, textOf('The ORDER_NUMBER of the return.'), returnOrder),
+    ...declareWrite('returnOrder', RETURN, textOf('The ORDER_NUMBER of the return.')),
     example: {
       body: { ORDER_NUMBER: order, lines: [{ LINE_REF_LOCK_CODE: line, QUANTITY: '10', RESTOCK: 'Y' }] },
       answer: envelope('20017'),
     },
   },
   {
-    name: 'voidInvoice',
     method: 'POST',
     path: '/orders/void',
     summary: 'Void an invoice',
@@ -126,9 +111,9 @@ export const ORDER_OFFICE: readonly Operation[] = [
       'can be changed. Voiding a void invoice succeeds. An invoice with a return cannot be voided before its return.',
     takesIfMatch: true,
     ...declareWrite(
+      'voidInvoice',
       membersBody('InvoiceToVoid', 'The ORDER_NUMBER.', { ORDER_NUMBER }, { REASON }),
       STAGE,
-      voidInvoice,
     ),
     example: {
       body: { ORDER_NUMBER: '10249', REASON: 'wrong customer' },
@@ -165,60 +150,55 @@ const stockBody = (name: string, quantity: string): ReturnType<typeof membersBod
 
 export const PART_OFFICE: readonly Operation[] = [
   {
-    name: 'createPart',
     method: 'PUT',
     path: '/inventory/create',
     summary: 'Create a part',
     description:
       'Creates a part with nothing on hand. Returns the PART_CODE in data. To set its stock, use countStock.',
-    ...declareWrite(NEW_PART, CODE, createPart),
+    ...declareWrite('createPart', NEW_PART, CODE),
     example: {
       body: { PART_CODE: 'TEA/EG-100', PART_DESCRIPTION: 'Earl Grey, 100 g', UNIT_PRICE: '8.5' },
       answer: envelope('TEA/EG-100'),
     },
   },
   {
-    name: 'updatePart',
     method: 'POST',
     path: '/inventory/update',
     summary: 'Update a part',
     description: 'Changes fields of the part with this PART_CODE. Returns the PART_CODE in data.',
-    ...declareWrite(PART_CHANGE, CODE, updatePart),
+    ...declareWrite('updatePart', PART_CHANGE, CODE),
     example: { body: { PART_CODE: 'TEA/EG-100', UNIT_PRICE: '9' }, answer: envelope('TEA/EG-100') },
   },
   {
-    name: 'receiveStock',
     method: 'POST',
     path: '/stock/receive',
     summary: 'Receive units of a part',
     description: 'Adds units to QTY_ONHAND, and takes them off QTY_ONORDER, down to 0. Returns the part in data.',
-    ...declareWrite(stockBody('StockReceipt', 'The units received, more than 0.'), STOCKED_PART, receiveStock),
+    ...declareWrite('receiveStock', stockBody('StockReceipt', 'The units received, more than 0.'), STOCKED_PART),
     example: {
       body: { PART_CODE: '11', QUANTITY: '10' },
       answer: envelope({ ...PART_EXAMPLE, QTY_ONHAND: '32', QTY_AVAILABLE: '22', QTY_ONORDER: '20' }),
     },
   },
   {
-    name: 'countStock',
     method: 'POST',
     path: '/stock/count',
     summary: 'Set the counted units of a part',
     description:
       'Sets QTY_ONHAND to what was counted. Returns the part in data. A count of a SERIALIZED part needs the serial numbers that are there; the others leave stock.',
-    ...declareWrite(stockBody('StockCount', 'The units counted, 0 or more.'), STOCKED_PART, countStock),
+    ...declareWrite('countStock', stockBody('StockCount', 'The units counted, 0 or more.'), STOCKED_PART),
     example: {
       body: { PART_CODE: '11', QUANTITY: '30', FROM_QUANTITY: '32' },
       answer: envelope({ ...PART_EXAMPLE, QTY_ONHAND: '30', QTY_AVAILABLE: '20', QTY_ONORDER: '20' }),
     },
   },
   {
-    name: 'adjustStock',
     method: 'POST',
     path: '/stock/adjust',
     summary: 'Add or remove units of a part',
     description:
       'Adds units to QTY_ONHAND, or removes them if QUANTITY is negative, for a REASON. Returns the part in data.',
-    ...declareWrite(stockBody('StockAdjustment', 'The units to add; negative to remove.'), STOCKED_PART, adjustStock),
+    ...declareWrite('adjustStock', stockBody('StockAdjustment', 'The units to add; negative to remove.'), STOCKED_PART),
     example: {
       body: { PART_CODE: '11', QUANTITY: '-1', REASON: 'broken' },
       answer: envelope({ ...PART_EXAMPLE, QTY_ONHAND: '29', QTY_AVAILABLE: '19', QTY_ONORDER: '20' }),

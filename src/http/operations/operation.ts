@@ -4,11 +4,13 @@
  */
 import type { FastifyReply } from 'fastify';
 import type { ChangeSource } from '../../pims/changes.ts';
+import type { BatchOperation } from '../../pims/batch.ts';
+import { writeRecord } from '../../pims/operations.ts';
 import { checkFilters, type Filter } from '../../pims/reads/query.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
 import type { Rendered } from '../../pims/rules/json.ts';
-import type { Body, WriteContext, Written } from '../../pims/writes/writes.ts';
+import type { Body, WriteContext } from '../../pims/writes/writes.ts';
 import type { UsageStore } from '../../tenant/tenant-port.ts';
 import { signalOf } from '../server/connections.ts';
 import { parsePage, setPageHeaders, type AnswerLimits } from './cursor.ts';
@@ -120,17 +122,15 @@ export const declarePage = (
   }) satisfies Partial<Operation>;
 
 /** Returns the parts of a write. An Idempotency-Key makes it safe to retry. */
-export const declareWrite = (
-  body: BodySchema,
-  data: Schema,
-  change: (store: PimsStore, body: Body, context: WriteContext) => Promise<Written>,
-) =>
+export const declareWrite = (name: BatchOperation, body: BodySchema, data: Schema) =>
   ({
+    name,
     kind: 'write',
     query: querySchema(),
     body,
     answer: envelopeOf(data),
-    run: async ({ store, body: fields, context }: Call) => renderEnvelope((await change(store, fields, context)).data),
+    run: async ({ store, body: fields, context }: Call) =>
+      renderEnvelope((await writeRecord(store, name, fields, context)).data),
   }) satisfies Partial<Operation>;
 
 export const envelope = (data: unknown, subRecords: unknown = null): object => ({

@@ -3,10 +3,8 @@
  * the ledger, fields and usage; orders.ts, batch.ts and changes.ts have the others.
  */
 import {
-  createCustomer,
   getCustomer,
   queryCustomers,
-  updateCustomer,
   getInventoryItem,
   queryInventoryItems,
   listFields,
@@ -61,12 +59,11 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     },
   },
   {
-    name: 'createCustomer',
     method: 'PUT',
     path: '/customers/create',
     summary: 'Create a customer',
     description: `Returns the CUSTOMER_CODE in data: the one you sent if it is free (up to ${KEY_CHARACTERS_MAX} characters), or the next number if you sent none. A code already in use is rejected with CODE_TAKEN.`,
-    ...declareWrite(NEW_CUSTOMER, CUSTOMER_CODE, createCustomer),
+    ...declareWrite('createCustomer', NEW_CUSTOMER, CUSTOMER_CODE),
     example: {
       body: {
         CUSTOMER_NAME: 'Harbour Lane Books',
@@ -79,13 +76,12 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     },
   },
   {
-    name: 'updateCustomer',
     method: 'POST',
     path: '/customers/update',
     summary: 'Update a customer',
     description: 'Changes fields of the customer with this CUSTOMER_CODE. Returns the CUSTOMER_CODE in data.',
     takesIfMatch: true,
-    ...declareWrite(CUSTOMER_CHANGE, CUSTOMER_CODE, updateCustomer),
+    ...declareWrite('updateCustomer', CUSTOMER_CHANGE, CUSTOMER_CODE),
     example: { body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null }, answer: envelope('VINET') },
   },
 ];

@@ -1,14 +1,9 @@
 /** The operations on orders and their lines. */
 import {
-  addLineItem,
-  cancelOrder,
-  createOrder,
   findOrdersByStorefrontReference,
   findOrdersByStorefrontReferences,
   getOrder,
   queryOrders,
-  updateLineItem,
-  updateOrder,
 } from '../../pims/operations.ts';
 import { NUMBERS_MAX } from '../../pims/rules/record-bounds.ts';
 import { signalOf } from '../server/connections.ts';
@@ -135,46 +130,42 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
 
 const ORDER_WRITES: readonly Operation[] = [
   {
-    name: 'createOrder',
     method: 'PUT',
     path: '/orders/create',
     summary: 'Create an order',
     description: 'Creates an order without lines. All fields are optional. Returns the new ORDER_NUMBER in data.',
-    ...declareWrite(ORDER_FIELDS, textOf('The ORDER_NUMBER.'), createOrder),
+    ...declareWrite('createOrder', ORDER_FIELDS, textOf('The ORDER_NUMBER.')),
     example: {
       body: NEW_ORDER,
       answer: envelope(NEW_ORDER_NUMBER),
     },
   },
   {
-    name: 'addLineItem',
     method: 'PUT',
     path: '/orders/line_item',
     summary: 'Add a line item',
     description:
       'Adds a line to an order, with NUMBER_SHIPPED 0. Returns the line in data; its LINE_REF_LOCK_CODE identifies it in updates.',
     takesIfMatch: true,
-    ...declareWrite(NEW_LINE, LINE, addLineItem),
+    ...declareWrite('addLineItem', NEW_LINE, LINE),
     example: {
       body: { ORDER_NUMBER: '20006', PART_CODE: '11', QUANTITY: '12', UNIT_PRICE: '14' },
       answer: envelope(NEW_LINE_EXAMPLE),
     },
   },
   {
-    name: 'updateLineItem',
     method: 'POST',
     path: '/orders/line_item',
     summary: 'Update a line item',
     description: 'Changes fields of the line with this LINE_REF_LOCK_CODE. Returns the line in data.',
     takesIfMatch: true,
-    ...declareWrite(LINE_CHANGE, LINE, updateLineItem),
+    ...declareWrite('updateLineItem', LINE_CHANGE, LINE),
     example: {
       body: { ORDER_NUMBER: '20006', LINE_REF_LOCK_CODE: NEW_LINE_EXAMPLE.LINE_REF_LOCK_CODE, QUANTITY: '10' },
       answer: envelope({ ...NEW_LINE_EXAMPLE, QUANTITY: '10' }),
     },
   },
   {
-    name: 'updateOrder',
     method: 'POST',
     path: '/orders/update',
     summary: 'Update an order',
@@ -183,14 +174,13 @@ const ORDER_WRITES: readonly Operation[] = [
       'committed stock. On an invoice only NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA and custom fields can be ' +
       'changed; on a cancelled order only NOTES.',
     takesIfMatch: true,
-    ...declareWrite(ORDER_CHANGE, ref('Order'), updateOrder),
+    ...declareWrite('updateOrder', ORDER_CHANGE, ref('Order')),
     example: {
       body: { ORDER_NUMBER: NEW_ORDER_NUMBER, ...CHANGE },
       answer: envelope({ ...NEW_ORDER_EXAMPLE, ...CHANGE }),
     },
   },
   {
-    name: 'cancelOrder',
     method: 'POST',
     path: '/orders/cancel',
     summary: 'Cancel an order',
@@ -198,7 +188,7 @@ const ORDER_WRITES: readonly Operation[] = [
       'Releases the stock the order holds and sets ORDER_STATUS to CANCELLED. After that only NOTES can be changed. ' +
       'Returns the order in data. An invoice cannot be cancelled. Cancelling a cancelled order succeeds.',
     takesIfMatch: true,
-    ...declareWrite(ORDER_TO_CANCEL, ref('Order'), cancelOrder),
+    ...declareWrite('cancelOrder', ORDER_TO_CANCEL, ref('Order')),
     example: {
       body: { ORDER_NUMBER: NEW_ORDER_NUMBER },
       answer: envelope({ ...NEW_ORDER_EXAMPLE, ...CHANGE, ORDER_STATUS: 'CANCELLED' }),

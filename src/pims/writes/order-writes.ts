@@ -33,7 +33,7 @@ const INVOICE_FIELDS = ['TRACKING_NUMBERS', 'SHIP_VIA'];
 const RETURN_FIELDS = ['REFERENCE_NUMBER', 'NOTES'];
 
 /** Changes fields of an order and returns it. Refuses ORDER_TYPE, because stages change in the back office. */
-export function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const change = parseValues(orders, 'orders', fields, ['ORDER_TYPE']);
   const ahead = change['DROP_SHIP'] === undefined ? [] : [requestLoad('unitsOfLines', orderNumber)];
@@ -44,7 +44,7 @@ export function* updateOrder({ orders }: Dictionaries, body: Body, options: Writ
 }
 
 /** Cancels an order and returns it. An order that is already cancelled stays unchanged. */
-export function* cancelOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* cancelOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   parseValues(orders, 'orders', fields, Object.keys(fields));
   const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('unitsOfLines', orderNumber)]);
@@ -63,7 +63,7 @@ function* saveOrder(dictionary: FieldDictionary, order: Values, after: Values, n
 }
 
 /** Turns a worksheet or a quote into a sales order, and returns its stage. */
-export function* approveOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* approveOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   parseValues(orders, 'orders', fields, Object.keys(fields));
   const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
@@ -71,7 +71,7 @@ export function* approveOrder({ orders }: Dictionaries, body: Body, options: Wri
 }
 
 /** Invoices an order, or the units of the lines that `lines` names, and returns its stage and its backorder. */
-export function* invoiceOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* invoiceOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields: sent } = splitKey(body, 'ORDER_NUMBER');
   const { lines: raw, ...others } = sent;
   const named = raw === undefined ? undefined : parseLines(raw);
@@ -94,7 +94,7 @@ function* checkNamed(orderNumber: string, named: NamedLines | undefined, lines: 
 }
 
 /** Returns units of an invoice, and returns the number of the new order, which has them with negative quantities. */
-export function* returnOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* returnOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, by } = options;
   const { key: invoiceNumber, fields: sent } = splitKey(body, 'ORDER_NUMBER');
   const { lines: raw, REASON, ...others } = sent;
@@ -153,7 +153,7 @@ const stageOf = ({ ORDER_NUMBER, ORDER_TYPE, ORDER_STATUS = '' }: Values, BACKOR
  * Voids an invoice: its units and serial numbers are in stock again. Those of a return are the invoice's again. A void
  * invoice stays unchanged. Throws ORDER_CLOSED for an invoice with a return that is not void.
  */
-export function* voidInvoice({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* voidInvoice({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, by } = options;
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const { REASON, ...others } = fields;
@@ -170,3 +170,5 @@ export function* voidInvoice({ orders }: Dictionaries, body: Body, options: Writ
   yield* moveStock(stockMovements([order, lines], [changed, lines]), cause);
   return stageOf(changed, '');
 }
+
+export const ORDER_WRITES = { updateOrder, cancelOrder, approveOrder, invoiceOrder, voidInvoice, returnOrder };

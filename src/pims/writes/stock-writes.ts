@@ -54,9 +54,6 @@ const actOnStock = (kind: StockAction['kind']) =>
     if (serials.length > SERIALS_SHOWN_MAX) return JSON.stringify(after);
     return JSON.stringify({ ...after, SERIAL_NUMBERS: serials.map(([, serial]) => serial).join(',') });
   };
-export const receiveStock = actOnStock('received');
-export const countStock = actOnStock('counted');
-export const adjustStock = actOnStock('adjusted');
 
 function checkQuantity(part: Values, text: string): void {
   const expected = parseDecimal(text);
@@ -71,7 +68,7 @@ function checkQuantity(part: Values, text: string): void {
 }
 
 /** Creates a part with nothing on hand, and returns its code. */
-export function* createPart({ inventory }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
+function* createPart({ inventory }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
   const values = parsePart(inventory, body);
   const { PART_CODE = '' } = values;
   if (PART_CODE === '') throw refuseField('MISSING_FIELD', 'PART_CODE', 'PART_CODE is required.');
@@ -83,7 +80,7 @@ export function* createPart({ inventory }: Dictionaries, body: Body, { now }: Wr
 }
 
 /** Changes fields of a part and returns its code. */
-export function* updatePart({ inventory }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* updatePart({ inventory }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key, fields } = splitKey(body, 'PART_CODE');
   const change = parsePart(inventory, fields);
   yield* saveChange('inventory', yield* loadPart(key), change, options);
@@ -103,3 +100,11 @@ function* loadPart(partCode: string): Script<Values> {
   if (!part) throw recordNotFound('inventory', partCode);
   return part;
 }
+
+export const STOCK_WRITES = {
+  createPart,
+  updatePart,
+  receiveStock: actOnStock('received'),
+  countStock: actOnStock('counted'),
+  adjustStock: actOnStock('adjusted'),
+};

@@ -68,7 +68,7 @@ export interface Written {
 const COUNTED_DIGITS_MAX = 15;
 
 /** Creates an order in the stage of its ORDER_TYPE, or in the tenant's default stage, and returns its number. */
-export function* createOrder({ orders }: Dictionaries, body: Body, context: WriteContext): Script<Json> {
+function* createOrder({ orders }: Dictionaries, body: Body, context: WriteContext): Script<Json> {
   const values = parseValues(orders, 'orders', body);
   const stage = values['ORDER_TYPE'] || context.defaultStage;
   if (!FIRST_STAGES.some((first) => first === stage)) {
@@ -87,7 +87,7 @@ export function* createOrder({ orders }: Dictionaries, body: Body, context: Writ
  * Creates a customer and returns its CUSTOMER_CODE, which is the code that the caller sent, or else the next number.
  * Throws CODE_TAKEN if another customer has the code. The counter skips codes that callers chose.
  */
-export function* createCustomer({ customers }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
+function* createCustomer({ customers }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
   const values = parseValues(customers, 'customers', body);
   const own = values['CUSTOMER_CODE'];
   if (own) checkNewKey('customers', own, yield* loadValue('isThere', 'customers', own));
@@ -97,7 +97,7 @@ export function* createCustomer({ customers }: Dictionaries, body: Body, { now }
   return JSON.stringify(code);
 }
 
-export function* updateCustomer({ customers }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* updateCustomer({ customers }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: code, fields } = splitKey(body, 'CUSTOMER_CODE');
   const change = parseValues(customers, 'customers', fields);
   const customer = yield* loadTarget('customers', code, options);
@@ -106,7 +106,7 @@ export function* updateCustomer({ customers }: Dictionaries, body: Body, options
 }
 
 /** Adds a line to an order and returns it with LINE_NUMBER, NUMBER_SHIPPED 0 and LINE_REF_LOCK_CODE. */
-export function* addLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* addLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, strict } = options;
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
@@ -126,7 +126,7 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   return JSON.stringify(added);
 }
 
-export function* updateLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+function* updateLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, strict } = options;
   const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
   const { key: lockCode, fields } = splitKey(named, 'LINE_REF_LOCK_CODE');
@@ -290,3 +290,5 @@ export function splitKey(body: Body, name: string): { key: string; fields: Body 
   checkText(name, key);
   return { key, fields };
 }
+
+export const RECORD_WRITES = { createOrder, addLineItem, updateLineItem, createCustomer, updateCustomer };
