@@ -87,11 +87,11 @@ A running service shows this list at \`/docs/errors\`. Every error has this body
 - \`message\` is a sentence for people. It can be more exact than the one below.
 - \`remedy\` says what to do next. \`docs\` is the path of the code on the service, \`/docs/errors#CODE\`.
 - \`field\` names the parameter or field that is wrong, if one is. \`suggestion\` is a similar known name, if there is
-  one, or the number of the order that a line moved to. \`step\` is the index of the rejected step of a batch.
+  one, or the number of the order that a line moved to. \`step\` is the index of the refused step of a batch.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
-A 4xx response means that nothing was written. After a 5xx response, or none, the outcome of a write is unknown: send it
-again with its \`Idempotency-Key\`
+A 4xx response means that nothing was written. After a 5xx response, or none, the outcome of a write is unknown: retry
+it with its \`Idempotency-Key\`
 ([idempotency](api-reference.md#idempotency)).
 
 ${sections.join('\n\n')}

@@ -60,7 +60,7 @@ const HEADERS = {
   RateLimit:
     'Remaining calls of each limit, such as `"rate";r=19;t=1, "quota";r=990;t=86400`: r calls are left, and the limit is renewed in t seconds. Absent if the tenant has no limits.',
   'WWW-Authenticate': 'Basic realm="storeroom"',
-  'Retry-After': 'Seconds to wait before you repeat the request.',
+  'Retry-After': 'Seconds to wait before you retry.',
   ETag: 'Identifies this version of the record. Changes whenever the record, or any line of an order, changes.',
   'X-Has-More': 'true if there are more records, movements or changes. A page of records then has X-Next-Cursor too.',
   'X-Next-Cursor': 'Send it as cursor to get the next page.',

@@ -160,7 +160,7 @@ export class ServiceLoad {
     if (share && isFull(share.answerBytes, most / 2))
       throw refuseForNow(
         'TOO_MANY_QUERIES',
-        'Large responses to the tenant have not been read. Read them, then repeat the request.',
+        'Large responses to the tenant have not been read. Read them, then retry.',
       );
     if (isFull(this.#answerBytes, most)) throw refuseForNow('SERVICE_BUSY');
   }
