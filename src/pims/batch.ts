@@ -8,11 +8,11 @@ import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from 
 import type { LineUnits } from './rules/stock.ts';
 import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
 import type { Json } from './rules/json.ts';
-import { requestLoad, type Load, type Script } from './writes/script.ts';
+import type { Load, Script } from './writes/script.ts';
 import { ORDER_WRITES } from './writes/order-writes.ts';
 import { STOCK_WRITES } from './writes/stock-writes.ts';
 import type { RawValue, Values } from './rules/values.ts';
-import { RECORD_WRITES, splitKey, type Body, type WriteContext } from './writes/writes.ts';
+import { RECORD_WRITES, type Body, type WriteContext } from './writes/writes.ts';
 
 /** Every write of a record, by the name of its operation. */
 export const WRITES = { ...RECORD_WRITES, ...ORDER_WRITES, ...STOCK_WRITES } satisfies Record<
@@ -42,7 +42,6 @@ export function* writeBatch(
   steps: readonly BatchStep[],
   context: WriteContext,
 ): Script<Json> {
-  yield* checkReleases(dictionaries, steps, context);
   const results = makeResults();
   const note = makeLineCount();
   const changed: ChangedRecords = new Map();
@@ -98,45 +97,6 @@ function makeLineCount(): LineCount {
       `The steps change the stock of more than ${LINES_MAX} lines. Send fewer steps.`,
     );
   };
-}
-
-/** The operations that move the stock of all lines of an order. An update does so if it changes DROP_SHIP. */
-const WHOLE_ORDERS: readonly BatchOperation[] = [
-  'cancelOrder',
-  'approveOrder',
-  'invoiceOrder',
-  'voidInvoice',
-  'returnOrder',
-];
-
-/**
- * Throws BATCH_TOO_LONG before any step runs, if the orders that the steps name have too many lines. Rehearses the first
- * step of each order up to its first save. What the steps before it would change is counted when they run.
- */
-function* checkReleases(dictionaries: Dictionaries, steps: readonly BatchStep[], context: WriteContext): Script<void> {
-  const releases = new Map<string, number>();
-  for (const [step, { operation, body }] of steps.entries()) {
-    if (!WHOLE_ORDERS.includes(operation) && (operation !== 'updateOrder' || !('DROP_SHIP' in body))) continue;
-    const target = settle(() => splitKey(body, 'ORDER_NUMBER'));
-    if (!(target instanceof Refusal) && !releases.has(target.key)) releases.set(target.key, step);
-  }
-  if (releases.size < 2) return;
-  const ahead = [...releases.keys()].map((order) => requestLoad('lastLineNumber', order));
-  let most = 0;
-  for (const last of ahead) most += (yield { ...last, ahead }) as number;
-  if (most <= LINES_MAX) return;
-  const note = makeLineCount();
-  for (const step of releases.values())
-    try {
-      const { operation, body } = steps[step]!;
-      const write = WRITES[operation](dictionaries, body, context);
-      for (let next = write.next(); !next.done && next.value.kind === 'load';)
-        next = write.next(note(next.value, yield next.value));
-    } catch (fault) {
-      if (!(fault instanceof Refusal)) throw fault;
-      if (fault.code === 'BATCH_TOO_LONG') throw fault.atStep(step);
-      // A step that is refused here is refused again when it runs.
-    }
 }
 
 /** Placeholder for a reference whose result is not known yet. */

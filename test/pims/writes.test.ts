@@ -98,7 +98,7 @@ test('a write without an idempotency key is not a replay', () => {
   assert.deepEqual(run(script, { nextNumber: '8' }).outcome, { data: '"8"', replayed: false });
 });
 
-test('a batch that changes the stock of more than 10,000 lines is refused before it saves anything', () => {
+test('a batch that changes the stock of more than 10,000 lines is refused at the step that passes the bound', () => {
   const step = (operation: BatchStep['operation'], ORDER_NUMBER: string, more: writes.Body = {}): BatchStep => ({
     operation,
     body: { ORDER_NUMBER, ...more },
@@ -119,16 +119,12 @@ test('a batch that changes the stock of more than 10,000 lines is refused before
   ]) {
     const { steps: done, outcome } = batch(...steps);
     assert.match(String(outcome), /^BATCH_TOO_LONG .*more than 10000 lines/);
-    assert.deepEqual(
-      done.filter((one) => !one.startsWith('load ')),
-      [],
-    );
+    assert.equal(done.at(-1), 'load unitsOfLines', 'the last step saves nothing');
   }
-  // Before the batch, these change the stock of at most one of the orders, so they are run.
+  // These change the stock of at most one of the orders.
   for (const steps of [
     [dropShip('7', 'Y'), dropShip('7', 'N')],
     [dropShip('7', 'N'), step('cancelOrder', '8')],
-    [dropShip('7', 'Y'), step('cancelOrder', '7')],
     [dropShip('7', 'Y'), step('updateOrder', '8', { NOTES: 'x' })],
   ])
     assert.ok(batch(...steps).steps.includes('save update'));
