@@ -22,7 +22,7 @@ const PYTHON_MODULE = 'client-python/storeroom.py';
 const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
 
 /** Options that every command has. The page describes them once. */
-const EVERY_OPTION = /^ +(--json +print only one JSON object|-h, --help +display help for command)\n/gm;
+const EVERY_OPTION = ['--json', '--help'];
 
 const contract = contractOf(parseConfig({}, {}).config);
 const FILES: Record<string, string> = {
@@ -129,39 +129,28 @@ ${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
 
 function writeCommands(): string {
   const program = buildProgram({ environment: {}, clock: systemClock, asJson: false, exitCode: 0 });
-  const sections = listCommands(program, ['storeroom']).map(
-    ({ words, help }) => `## ${words.join(' ')}\n\n\`\`\`text\n${help}\n\`\`\``,
-  );
   return `${WRITTEN}
 
 # Commands
 
-Run them in a checkout with \`npx --no storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`.
+Run a command as \`storeroom …\`, in a checkout with \`npx --no storeroom …\` or from anywhere as
+\`/path/to/storeroom/bin/storeroom.js …\`.
 They work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, and name it on standard
 error. Only \`serve\`, \`restore\`, \`move\` and \`tenant create --create\` make a store. Every command has \`--help\`,
-and all but \`service run\` have \`--json\`: it prints one JSON object on standard output and nothing else.
+which explains its options with an example, and all but \`service run\` have \`--json\`: it prints one JSON object on
+standard output and nothing else.
 
-${sections.join('\n\n')}
+${buildTable(['command', 'does', 'options'], listCommands(program, []))}
 `;
 }
 
-interface CommandHelp {
-  readonly words: readonly string[];
-  readonly help: string;
-}
-
-/** Returns the help of each command below `command`, in its order. A word that only groups commands has no help. */
-function listCommands(command: Command, words: readonly string[]): CommandHelp[] {
+/** Returns a row for each command below `command`, in its order. A word that only groups commands has no row. */
+function listCommands(command: Command, words: readonly string[]): string[][] {
   if (command.commands.length > 0) return command.commands.flatMap((one) => listCommands(one, [...words, one.name()]));
-  let help = '';
-  command.configureOutput({ writeOut: (text) => void (help += text), getOutHelpWidth: () => 80 }).outputHelp();
-  return [{ words, help: shorten(help.replace(EVERY_OPTION, '').replace('Options:\n\n', '').trim()) }];
-}
-
-/** Leaves out the example, which the command itself shows, and the options if there are none. */
-function shorten(help: string): string {
-  const usage = help.replace(/\n\nExample:[^]*$/, '');
-  return usage.includes('\nOptions:\n') ? usage : usage.replace(' [options]', '');
+  const usage = command.usage().replace('[options]', '').trim();
+  const options = command.options.filter(({ long, hidden }) => !hidden && !EVERY_OPTION.includes(long ?? ''));
+  const line = [...words, usage].join(' ').trim();
+  return [[`\`${line}\``, command.description(), options.map(({ flags }) => `\`${flags}\``).join(', ')]];
 }
 
 function buildTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
