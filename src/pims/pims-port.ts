@@ -111,8 +111,6 @@ export interface Looks {
     limit: number,
   ): readonly (readonly [at: string, changed: ChangedRecord])[];
   serials(serial: string): readonly Pick<LedgerRow, 'PART_CODE' | 'ORDER_NUMBER'>[];
-  /** Returns ORDER_NUMBER of up to 100 open backorders among the 5000 open sales orders with the highest numbers. */
-  backorders(): readonly Values[];
 }
 
 export interface NumberedMovement extends LedgerRow {

@@ -242,6 +242,44 @@ test('the invoice dialog shows ordered, open, available and missing units, and t
     assert.ok(told.includes(text), `${told}\n\n${text}`);
 });
 
+test('units of an invoice are returned in a dialog, listed on its page, and printed as a return slip', async (context) => {
+  const page = await openAs(context, service, clerk);
+  const number = await openOrder(page, { ORDER_TYPE: 'sales_order' }, [
+    { PART_CODE: 'NUT', QUANTITY: '3' },
+    { PART_CODE: 'BOLT', QUANTITY: '2' },
+  ]);
+  await expectOk(clerk.invoice(number));
+  await page.reload();
+  const before = (await succeed(shop.getInventoryItem('NUT')))['QTY_ONHAND'];
+  await button(page, 'Return').click();
+  await says(page, '3 left to return');
+  await field(page, 'Units of line 1').fill('4');
+  await says(page, 'Enter 0 to 3.');
+  await field(page, 'Units of line 1').fill('1');
+  await field(page, 'Put the units of line 1 back in stock').uncheck();
+  await field(page, 'Reason').fill('torn');
+  await checkAxe(page);
+  await button(dialog(page), 'Return').click();
+  await page.getByRole('link', { name: number, exact: true }).waitFor();
+  const [order] = await succeed<Values[]>(shop.queryOrders([{ field: 'RETURN_OF', value: number }]));
+  const returned = order!['ORDER_NUMBER']!;
+  assert.ok(page.url().endsWith(`/records/orders/${returned}`), page.url());
+  assert.deepEqual(await linesOf(returned), [['NUT', '-1', '0.99']]);
+  assert.equal((await succeed(shop.getInventoryItem('NUT')))['QTY_ONHAND'], before);
+  assert.equal(await button(page, 'Return').count(), 0);
+  await page.getByRole('link', { name: 'Print' }).click();
+  await page.getByRole('heading', { level: 1, name: `Return slip ${returned}` }).waitFor();
+  await goTo(page, `/records/orders/${number}`);
+  await region(page, 'Returns').getByRole('link', { name: returned }).waitFor();
+  await button(page, 'Return').click();
+  await says(page, '2 left to return');
+  await field(page, 'Units of line 2').fill('2');
+  await button(dialog(page), 'Return').click();
+  await page.getByRole('heading', { level: 1, name: `Order ${Number(returned) + 1}` }).waitFor();
+  await button(page, 'Void').click();
+  await says(page, `are those of invoice ${number} again`);
+});
+
 test('a quote prints as Quote, with dates of the locale and the address of its customer', async (context) => {
   const page = await openAs(context, service, clerk);
   await goTo(page, '/records/orders/new');

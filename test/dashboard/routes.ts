@@ -124,7 +124,6 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['GET', '/stock/movements', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
   ['GET', '/stock/waiting', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
   ['GET', '/stock/serial', 'viewer', () => ({ query: { serial: 'SN1' } })],
-  ['GET', '/orders/backorders', 'viewer', nothing],
   [
     'POST',
     '/imports',

@@ -196,7 +196,6 @@ suite('turns for costly work', () => {
       '/audit',
       '/usage',
       '/keys',
-      '/orders/backorders',
       '/orders/history?ORDER_NUMBER=1',
       '/stock/movements?PART_CODE=P',
       '/stock/waiting?PART_CODE=P',

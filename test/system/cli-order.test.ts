@@ -78,11 +78,26 @@ suite('the life of an order', () => {
     assert.equal((await refused('order invoice acme', backorder)).code, 'STAGE_NOT_ALLOWED');
   });
 
+  test('a return is a new order; its units are in stock again unless --no-restock is given', async () => {
+    const back = await ask<Record<string, string>>('order return acme 1000 --line 1=1 --serial 1=SN1 --reason torn');
+    assert.deepEqual(back, { teamID: 'acme', orderNumber: back['orderNumber'], returnOf: '1000' });
+    assert.equal(await stock(), '8 − 0 = 8');
+    const { order, lines } = await show(back['orderNumber']!);
+    assert.deepEqual([order['RETURN_OF'], lines[0]!['QUANTITY'], lines[0]!['SERIAL_NUMBERS']], ['1000', '-1', 'SN1']);
+    const { out } = await run('order return acme 1000 --line 1=1 --no-restock');
+    assert.match(out, /^Order \d+ is the return of order 1000\.\n$/);
+    assert.equal(await stock(), '8 − 0 = 8');
+    assert.equal((await refused('order return acme 1000 --line 1=1')).code, 'QUANTITY_NOT_ALLOWED');
+    assert.equal((await refused('order void acme 1000')).code, 'ORDER_CLOSED');
+    await ask('order void acme', back['orderNumber']!);
+    assert.equal(await stock(), '7 − 0 = 7');
+  });
+
   test('the output for people has the order, its lines and the other records of its reference', async () => {
     const { out } = await run('order show acme 1000');
     assert.match(out, /^ORDER_NUMBER +1000$/m);
     assert.match(out, /^1 +MB\/14 +Notebook +2 +2 +SN1,SN2 /m);
-    assert.match(out, /^Other orders of #1001:\n\d+ +invoice$/m);
+    assert.match(out, /^Other orders of #1001:\n(\d+ +invoice( +cancelled)?\s*\n?)+$/m);
     assert.doesNotMatch(out, /ORDER_STATUS/);
   });
 });

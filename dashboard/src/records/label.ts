@@ -8,6 +8,7 @@ const LABELS: Readonly<Record<string, string>> = {
   LOCATION_CODE: 'Location',
   SALESPERSON_CODE: 'Salesperson',
   PO_NUMBER: 'Purchase order',
+  RETURN_OF: 'Return of',
   TERMS_CODE: 'Terms',
   SHIP_VIA: 'Carrier',
   DROP_SHIP: 'Drop ship',

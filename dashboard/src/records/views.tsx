@@ -1,6 +1,5 @@
 /** The views of a list: named filters with the number of records, and views that the user has saved on this device. */
 import { useRef, useState } from 'preact/hooks';
-import { get } from '../api/client.ts';
 import { searchOf, where, type RecordFilter } from './filters.ts';
 import { countRecords, type Kind } from './records.ts';
 import { useLoad } from '../api/use-load.ts';
@@ -22,7 +21,9 @@ export const VIEWS: Readonly<Record<Kind, readonly View[]>> = {
     ['Open', ofStage('sales_order')],
     ['Quotes', ofStage('quote')],
     ['Drafts', ofStage('worksheet')],
+    ['Backorders', [...ofStage('sales_order'), where('BACKORDER_OF', 'not_empty', '')]],
     ['Invoiced', ofStage('invoice', 'VOID')],
+    ['Returns', [...ofStage('invoice', 'VOID'), where('RETURN_OF', 'not_empty', '')]],
     ['Cancelled', [where('ORDER_STATUS', 'in', 'CANCELLED,VOID')]],
   ],
   customers: [['All', []]],
@@ -34,23 +35,14 @@ export const VIEWS: Readonly<Record<Kind, readonly View[]>> = {
 };
 const SAVED_MAX = 20;
 
-/**
- * Loads the view of backorders, which are found by their numbers, because no field distinguishes them from other sales
- * orders. Returns no view if there are none, or if they cannot be listed.
- */
-async function loadBackorders(signal: AbortSignal): Promise<View[]> {
-  const { numbers } = await get('/orders/backorders', {}, signal).catch(() => ({ numbers: [] }));
-  return numbers.length === 0 ? [] : [['Backorders', [where('ORDER_NUMBER', 'in', numbers.join(','))], numbers.length]];
-}
 /** Loads the number of records of each view, or undefined if it cannot be counted in time. */
-export async function countViews(kind: Kind, views: readonly View[], signal: AbortSignal): Promise<View[]> {
+export function countViews(kind: Kind, views: readonly View[], signal: AbortSignal): Promise<View[]> {
   const count = ([label, filters]: View): Promise<View> =>
     countRecords(kind, filters, signal).then(
       (found) => [label, filters, found],
       () => [label, filters],
     );
-  const counted = await Promise.all(views.map(count));
-  return kind === 'orders' ? counted.toSpliced(4, 0, ...(await loadBackorders(signal))) : counted;
+  return Promise.all(views.map(count));
 }
 
 const filtersIn = (search: string) => new URLSearchParams(search).getAll('filter').join('\n');

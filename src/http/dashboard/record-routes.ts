@@ -82,11 +82,6 @@ const STOCK_ROUTES = {
 export const RECORD_ROUTES = {
   ...ORDER_ROUTES,
   ...STOCK_ROUTES,
-  /** The numbers of open backorders, newest first, at most 100. */
-  'GET /orders/backorders': declareRead('viewer', async ({ pims, signal }) => {
-    const rows = orThrow(await (await pims()).look('backorders', signal));
-    return { numbers: rows.map((row) => row['ORDER_NUMBER']!) };
-  }),
   /** Imports at most 200 rows of a table. `isDry` only checks them. UNKNOWN_FIELD, COMMAND_REFUSED. */
   'POST /imports': declareChange(
     'clerk',

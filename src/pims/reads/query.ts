@@ -125,6 +125,15 @@ function checkValue({ name }: Field, text: string): string {
 function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: Filter): FilterTerm {
   const field = findField(dictionary, recordType, filter.field);
   const op = filter.contains === true ? 'contains' : (filter.op ?? 'eq');
+  // PIMS gives few orders a value in these fields, so the index finds them.
+  if (
+    op === 'not_empty' &&
+    field.indexed &&
+    field.assigned &&
+    field.type === 'text' &&
+    field.name !== RECORD_TYPES[recordType].key
+  )
+    return { field, kind: 'within', by: 'text', ranges: [{ from: FILLED, to: undefined }], isNot: false };
   if (op === 'empty' || op === 'not_empty') return { field, kind: 'is', values: [''], isNot: op === 'not_empty' };
   const values = [filter.value!].flat();
   const texts = values.map((value) => checkValue(field, String(value)));

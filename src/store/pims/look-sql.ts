@@ -93,12 +93,6 @@ export function buildLooks(dialect: ScriptDialect): LookSql {
         `${table('SERIALS')} WHERE "SERIAL" = ? LIMIT 10`,
         serial,
       ),
-    backorders: () =>
-      select<Values>(
-        ['ORDER_NUMBER'],
-        `(SELECT "ORDER_NUMBER", "SORT_KEY", "BACKORDER_OF" FROM ${openOrders}
-            ORDER BY "SORT_KEY" DESC LIMIT 5000) o WHERE "BACKORDER_OF" <> '' ORDER BY "SORT_KEY" DESC LIMIT 100`,
-      ),
   };
 }
 

@@ -19,6 +19,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   approveOrder: 'Approved',
   invoiceOrder: 'Invoiced',
   voidInvoice: 'Voided',
+  returnOrder: 'Returned',
   import: 'Imported',
 };
 

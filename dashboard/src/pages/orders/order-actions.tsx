@@ -1,4 +1,4 @@
-/** The actions on an order besides approving and invoicing: edit, add and change lines, cancel, void, print. */
+/** The actions on an order besides approving and invoicing: edit, add and change lines, cancel, void, return, print. */
 import { useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
@@ -11,6 +11,7 @@ import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { toast } from '../../ui/toaster.tsx';
 import { RecordDialog } from '../../records/edit/record-dialog.tsx';
+import { ReturnDialog } from './returns.tsx';
 
 interface ActionsProps {
   record: LoadedRecord;
@@ -33,6 +34,7 @@ const LINE = ['PART_CODE', 'QUANTITY', 'UNIT_PRICE', 'DISCOUNT', 'DESCRIPTION', 
 /** The fields that can be changed on an invoice (S7.14). */
 const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'];
 const OPEN_ON_INVOICED_LINE = ['DESCRIPTION', 'SERIAL_NUMBERS'];
+const OPEN_ON_RETURNED_LINE = ['DESCRIPTION'];
 
 /** Returns which fields can be changed in an order, or in its lines. */
 function openFields(order: Values, openOnInvoice: readonly string[], never: readonly string[]) {
@@ -44,7 +46,7 @@ function openFields(order: Values, openOnInvoice: readonly string[], never: read
 /** Example: `<OrderActions record={record} onDone={reload} />`. */
 export function OrderActions({ record, onDone }: ActionsProps) {
   const { may } = useSession();
-  const [open, setOpen] = useState<'edit' | 'line' | 'cancel' | 'void'>();
+  const [open, setOpen] = useState<'edit' | 'line' | 'cancel' | 'void' | 'return'>();
   const { values } = record;
   const number = values.ORDER_NUMBER ?? '';
   const isCancelled = saysCancelled(values);
@@ -63,12 +65,14 @@ export function OrderActions({ record, onDone }: ActionsProps) {
             </>
           )}
           {!isCancelled && isInvoice && <Button onClick={() => setOpen('void')}>Void</Button>}
+          {!isCancelled && isInvoice && !values.RETURN_OF && <Button onClick={() => setOpen('return')}>Return</Button>}
         </>
       )}
       {open === 'edit' && <EditOrder {...dialog} />}
       {open === 'line' && <LineDialog {...dialog} />}
       {open === 'cancel' && <CancelOrder {...dialog} />}
       {open === 'void' && <VoidInvoice {...dialog} />}
+      {open === 'return' && <ReturnDialog {...dialog} />}
     </>
   );
 }
@@ -112,7 +116,10 @@ export function LineDialog({ record, line, onDone, onClose }: DialogProps & { li
       recordType="lines"
       values={line ?? { QUANTITY: '1' }}
       first={LINE}
-      isShown={openFields(record.values, OPEN_ON_INVOICED_LINE, ['ORDER_NUMBER', 'NUMBER_SHIPPED'])}
+      isShown={openFields(record.values, record.values.RETURN_OF ? OPEN_ON_RETURNED_LINE : OPEN_ON_INVOICED_LINE, [
+        'ORDER_NUMBER',
+        'NUMBER_SHIPPED',
+      ])}
       action={line ? 'Save' : 'Add'}
       onSave={save}
       onClose={onClose}
@@ -147,7 +154,7 @@ function VoidInvoice({ record: { values, tag }, onDone, onClose }: DialogProps) 
   return (
     <FormDialog
       title={`Void invoice ${number}?`}
-      description="Its units and serial numbers return to stock. The record stays, marked as void."
+      description={`Its units and serial numbers ${values.RETURN_OF ? `are those of invoice ${values.RETURN_OF} again` : 'return to stock'}. The record stays, marked as void.`}
       action="Void"
       tone="danger"
       onSubmit={send}

@@ -18,13 +18,14 @@ import { History } from './history.tsx';
 import { OrderActions } from './order-actions.tsx';
 import { TransitionButtons, useObstacle, type DoneTransition } from './transitions.tsx';
 import { OrderLines } from './line-table.tsx';
+import { Returns } from './returns.tsx';
 import { SUM, TOTALS, totalOf } from '../../records/lines/totals.tsx';
 import { stockedParts, OrderStock } from '../../records/lines/stock-table.tsx';
 import { StorefrontComparison } from './storefront-comparison.tsx';
 
 /** The fields that are shown elsewhere than in Other fields. */
 const SHOWN =
-  `ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE ORDER_DATE ORDER_STATUS TRACKING_NUMBERS CREATE_DATE
+  `ORDER_NUMBER ORDER_TYPE BACKORDER_OF RETURN_OF REFERENCE_NUMBER CUSTOMER_CODE ORDER_DATE ORDER_STATUS TRACKING_NUMBERS CREATE_DATE
   MODIFIED_DATE`
     .split(/\s+/)
     .concat(ADDRESS_FIELDS, TOTALS);
@@ -79,6 +80,7 @@ function Order({ record, step, onDone }: OrderProps) {
       {obstacle && <p class="hint">{obstacle}</p>}
       <Facts record={record} />
       <OrderLines record={record} onDone={onDone} />
+      {values.ORDER_TYPE === 'invoice' && <Returns number={number} />}
       {reference !== '' && <StorefrontComparison reference={reference} number={number} version={tag} />}
       <OrderStock
         parts={step?.parts ?? stockedParts(lines)}
@@ -114,6 +116,7 @@ function Outcome({ step: { made } }: { step: DoneTransition }) {
 function Facts({ record: { values, lines } }: { record: LoadedRecord }) {
   const total = totalOf(values, lines);
   const text = (name: string) => values[name] && <Text value={values[name]} charactersMax={80} />;
+  const origin = (name: string) => values[name] && <RecordLink kind="orders" code={values[name]} />;
   const customer = values.CUSTOMER_CODE;
   const tracking = splitList(values.TRACKING_NUMBERS ?? '');
   return (
@@ -121,6 +124,8 @@ function Facts({ record: { values, lines } }: { record: LoadedRecord }) {
       look="facts"
       rows={[
         ['Storefront number', text('REFERENCE_NUMBER')],
+        ['Return of', origin('RETURN_OF')],
+        ['Backorder of', origin('BACKORDER_OF')],
         ['Customer', customer && <RecordLink kind="customers" code={customer} />],
         ['Customer name', text('BNAME')],
         ['Order date', values.ORDER_DATE && <Day value={values.ORDER_DATE} />],

@@ -1,4 +1,4 @@
-/** A packing slip and an invoice of one order, to print on A4 or Letter. The menu is not printed. */
+/** A packing slip and an invoice of one order, or a return slip and a credit note, on A4 or Letter, without the menu. */
 import { saysCancelled, type Stage } from '../../../../src/pims/rules/stages.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
@@ -16,17 +16,19 @@ import { labelOf } from '../../records/label.ts';
 import { ADDRESS_FIELDS, Addresses, NoRecord } from '../../records/record-fields.tsx';
 import { OrderTotals } from '../../records/lines/totals.tsx';
 
-const SLIP = { value: 'slip', label: 'Packing slip' } as const;
-
 export default function PrintPage() {
   const { key: number = '' } = useParams();
   const [query, setQuery] = useQuery();
   const { tenant } = useSession();
   const order = useLoad(number, (signal) => loadAddressed(number, signal));
   const stage = order.data?.values.ORDER_TYPE as Stage | undefined;
+  const isReturn = Boolean(order.data?.values.RETURN_OF);
   const title = stage === undefined || stage === 'sales_order' ? 'Order confirmation' : labelStage(stage);
-  const sheets = [SLIP, { value: 'invoice', label: title }] as const;
-  const sheet = query.get('sheet') === 'invoice' ? sheets[1] : SLIP;
+  const sheets = [
+    { value: 'slip', label: isReturn ? 'Return slip' : 'Packing slip' },
+    { value: 'invoice', label: isReturn ? 'Credit note' : title },
+  ] as const;
+  const sheet = sheets[query.get('sheet') === 'invoice' ? 1 : 0];
   if (order.error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
   return (
     <Page
@@ -70,6 +72,7 @@ async function loadAddressed(number: string, signal: AbortSignal): Promise<Loade
 }
 
 const FACTS = [
+  'RETURN_OF',
   'REFERENCE_NUMBER',
   'PO_NUMBER',
   'CUSTOMER_CODE',
