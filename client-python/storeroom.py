@@ -58,6 +58,7 @@ Lookup = Dict[str, Any]
 OPERATIONS = {
     "getOrder": ("GET", "/orders/single"),
     "queryOrders": ("POST", "/orders/query"),
+    "queryLines": ("POST", "/lines/query"),
     "findOrdersByStorefrontReference": ("GET", "/orders/by_storefront_reference"),
     "findOrdersByStorefrontReferences": ("POST", "/orders/by_storefront_reference"),
     "createOrder": ("PUT", "/orders/create"),
@@ -1015,6 +1016,12 @@ class Orders:
 class Lines:
     def __init__(self, caller: _Caller):
         self._caller = caller
+
+    def query(
+        self, filters: Filters[OrderLineField] = (), **options: Unpack[QueryOptions[OrderLineField]]
+    ) -> Query[OrderLineField]:
+        """Queries the lines of all orders that match the filters, such as those with a serial number."""
+        return _query(self._caller, "queryLines", filters, None, options)
 
     def add(self, fields: Union[NewOrderLine, Fields], **options: Unpack[ChangeOptions]) -> OrderLine:
         """Adds a line to an order and returns it with its LINE_REF_LOCK_CODE. `if_match` is the tag of the order."""

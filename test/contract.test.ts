@@ -31,6 +31,7 @@ const OPERATIONS = {
 };
 /** The operations that Storeroom adds. */
 const ADDITIONS = {
+  queryLines: 'POST /lines/query',
   batch: 'POST /batch',
   findOrdersByStorefrontReferences: 'POST /orders/by_storefront_reference',
   updateOrder: 'POST /orders/update',
@@ -431,8 +432,8 @@ test('openapi.json in the repository equals the one that the service serves', ()
   assert.deepEqual(found, document, 'run `npm run generate` and look at what changed');
 });
 
-test('the file is under 224 kB, defines every name that it uses, and describes every member of every schema', () => {
-  assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 224_000);
+test('the file is under 227 kB, defines every name that it uses, and describes every member of every schema', () => {
+  assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 227_000);
   const names = ['Order', 'OrderLine', 'Customer', 'InventoryItem', 'Filter', 'StorefrontLookup', 'ApiError'];
   for (const name of names) assert.ok(name in document.components.schemas, name);
   const ENVELOPE = ['status', 'data', 'subRecords', 'shipping_address', 'ORDER_LINEITEMS', 'order_type'];

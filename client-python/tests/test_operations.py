@@ -80,6 +80,8 @@ class Operations(unittest.TestCase):
         self.assertEqual(office.stock.receive("C", 5)["QTY_ONHAND"], "5")
         self.assertEqual(office.stock.count("C", 3)["QTY_ONHAND"], "3")
         self.assertEqual(office.stock.adjust("C", Decimal("-0.5"), {"REASON": "broken"})["QTY_ONHAND"], "2.5")
+        lines = client.lines.query([{"field": "ORDER_NUMBER", "value": made}], fields=["PART_CODE"])
+        self.assertEqual(lines.to_list(limit=2), [{"PART_CODE": "B"}])
         movements = client.stock.movements("C", page_size=2)
         kinds = [(one["NUMBER"], one["KIND"], one["AFTER"]) for one in movements]
         self.assertEqual(kinds, [("1", "received", "5"), ("2", "counted", "3"), ("3", "adjusted", "2.5")])

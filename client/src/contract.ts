@@ -4,6 +4,7 @@
 export const OPERATIONS = {
   getOrder: ['GET', '/orders/single'],
   queryOrders: ['POST', '/orders/query'],
+  queryLines: ['POST', '/lines/query'],
   findOrdersByStorefrontReference: ['GET', '/orders/by_storefront_reference'],
   findOrdersByStorefrontReferences: ['POST', '/orders/by_storefront_reference'],
   createOrder: ['PUT', '/orders/create'],

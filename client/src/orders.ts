@@ -160,6 +160,14 @@ export class Lines<Custom> {
     this.#caller = caller;
   }
 
+  /** Queries the lines of all orders that match the filters, such as those with a serial number. */
+  query<Name extends keyof records.OrderLine<Custom> & string = keyof records.OrderLine<Custom> & string>(
+    filters: readonly Filter<keyof records.OrderLine<Custom> & string>[] = [],
+    options: QueryOptions<Name, keyof records.OrderLine<Custom> & string> = {},
+  ): Query<Pick<records.OrderLine<Custom>, Name>> {
+    return query(this.#caller, 'queryLines', filters, options);
+  }
+
   /**
    * Adds a line to an order and returns the line with its LINE_REF_LOCK_CODE. `ifMatch` accepts the tag of the order.
    */

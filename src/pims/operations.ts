@@ -72,10 +72,11 @@ function notFound(recordType: RecordType, key: string, field: string): never {
 }
 
 const queryOf =
-  (recordType: KeyedType) =>
+  (recordType: RecordType) =>
   async (store: PimsStore, request: QueryRequest): Promise<Page> =>
     orThrow(await store.queryRecords(recordType, request));
 export const queryOrders = queryOf('orders');
+export const queryLines = queryOf('lines');
 export const queryCustomers = queryOf('customers');
 export const queryInventoryItems = queryOf('inventory');
 

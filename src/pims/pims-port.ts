@@ -129,7 +129,7 @@ export interface PimsStore {
    * Returns a page of matching records. Returns QUERY_TOO_COSTLY if the time budget is used up, TOO_MANY_QUERIES if too
    * many queries of the tenant are waiting, or RESULT_TOO_LARGE if one order has too many lines for a response.
    */
-  queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>>;
+  queryRecords(recordType: RecordType, request: QueryRequest): Promise<Outcome<Page>>;
   /** Looks up orders by REFERENCE_NUMBER (see storefront.ts). Returns RESULT_TOO_LARGE above `recordsMax`. */
   viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>>;
   /** Looks up several numbers and returns a list in the same order. `recordsMax` applies to all of them together. */

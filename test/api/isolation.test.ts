@@ -79,7 +79,7 @@ test("a tenant that names another's records gets a not-found error and changes n
   const made = await service.command(...'keys create alpha --name office --scope office --json'.split(' '));
   const keys = made.json() as Keys;
   const naming = [...beta.calls, ...beta.office].filter(({ operation }) => !operation.startsWith('create'));
-  assert.equal(naming.length, 21);
+  assert.equal(naming.length, 22);
   for (const call of [...naming, beta.batch])
     for (const way of waysOf(call)) expectNothingFound(call, await sendBy(way, service, call, keys));
   const ownOrder = { ...beta.call('updateLineItem').fields, ORDER_NUMBER: 'order-alpha' };
@@ -92,6 +92,7 @@ test('a query for everything returns no record of another tenant, on any page', 
   const any = [{ field: 'CREATE_DATE', value: '2', contains: true }];
   for (const [query, count] of [
     [alpha.shop.queryOrders, 2],
+    [alpha.shop.queryLines, 1],
     [alpha.shop.queryCustomers, 1],
     [alpha.shop.queryInventoryItems, 1],
   ] as const) {

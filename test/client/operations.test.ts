@@ -97,6 +97,10 @@ test('every operation of the contract can be called, and returns the records of 
   assert.equal((await back.client.stock.receive('B', 2)).QTY_ONHAND, '6');
   assert.equal((await back.client.stock.count('B', 5)).QTY_ONHAND, '5');
   assert.equal((await back.client.stock.adjust('B', -1, { REASON: 'broken' })).QTY_ONHAND, '4');
+  const ofOrder = client.lines.query([{ field: 'ORDER_NUMBER', value: made }], {
+    fields: ['PART_CODE', 'LINE_NUMBER'],
+  });
+  assert.deepEqual(await ofOrder.toArray({ limit: 2 }), [{ PART_CODE: 'B', LINE_NUMBER: '1' }]);
   const movements = client.stock.movements('B', { pageSize: 2 });
   const kinds: string[] = [];
   for await (const { KIND, AFTER } of movements) kinds.push(`${KIND} ${AFTER}`);

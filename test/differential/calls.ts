@@ -8,7 +8,7 @@ import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/w
 import type { OrderFound, Page, PimsStore, QueryRequest, RecordFound } from '../../src/pims/pims-port.ts';
 import { textOf, type Rendered } from '../../src/pims/rules/json.ts';
 import type { Expected } from '../../src/pims/writes/script.ts';
-import type { CustomField, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
+import type { CustomField, RecordType } from '../../src/pims/rules/fields.ts';
 import { foldCase, type Filter, type FilterValue } from '../../src/pims/reads/query.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/rules/values.ts';
 import { PATIENT } from '../kit/caller.ts';
@@ -28,6 +28,7 @@ export interface System {
   findOrdersByStorefrontReference(key: string): MaybeLater<Rendered>;
   findOrdersByStorefrontReferences(numbers: unknown): MaybeLater<Rendered>;
   queryOrders(request: QueryRequest): MaybeLater<Page>;
+  queryLines(request: QueryRequest): MaybeLater<Page>;
   queryCustomers(request: QueryRequest): MaybeLater<Page>;
   queryInventoryItems(request: QueryRequest): MaybeLater<Page>;
   createOrder(body: Body, context: WriteContext): MaybeLater<Written>;
@@ -45,7 +46,7 @@ export interface System {
 
 type FieldNames = readonly string[] | undefined;
 type Get = 'getOrder' | 'getCustomer' | 'getInventoryItem' | 'findOrdersByStorefrontReference';
-type Query = 'queryOrders' | 'queryCustomers' | 'queryInventoryItems';
+type Query = 'queryOrders' | 'queryLines' | 'queryCustomers' | 'queryInventoryItems';
 type OrderWrite = 'createOrder' | 'addLineItem' | 'updateLineItem' | 'updateOrder' | 'cancelOrder';
 type Write = OrderWrite | 'createCustomer' | 'updateCustomer';
 export type Call =
@@ -78,6 +79,7 @@ export function systemOver(store: PimsStore): System {
     findOrdersByStorefrontReference: (key) => operations.findOrdersByStorefrontReference(store, key, PATIENT),
     findOrdersByStorefrontReferences: (numbers) => operations.findOrdersByStorefrontReferences(store, numbers, PATIENT),
     queryOrders: (request) => operations.queryOrders(store, request),
+    queryLines: (request) => operations.queryLines(store, request),
     queryCustomers: (request) => operations.queryCustomers(store, request),
     queryInventoryItems: (request) => operations.queryInventoryItems(store, request),
     createOrder: (body, context) => operations.writeRecord(store, 'createOrder', body, context),
@@ -128,6 +130,7 @@ async function answerOf(system: System, call: Call): Promise<string> {
     case 'findOrdersByStorefrontReferences':
       return textOf(await system[call.name](call.numbers));
     case 'queryOrders':
+    case 'queryLines':
     case 'queryCustomers':
     case 'queryInventoryItems': {
       const { records, next, lines, count } = await system[call.name](call.request);
@@ -149,7 +152,12 @@ async function answerOf(system: System, call: Call): Promise<string> {
 const withoutQuotes = (tag: string | undefined): string | undefined => tag?.replaceAll('"', '');
 const writtenText = ({ data, replayed }: Written): string => `${data}${replayed ? ' replayed' : ''}`;
 
-const QUERIES = { orders: 'queryOrders', customers: 'queryCustomers', inventory: 'queryInventoryItems' } as const;
+const QUERIES = {
+  orders: 'queryOrders',
+  lines: 'queryLines',
+  customers: 'queryCustomers',
+  inventory: 'queryInventoryItems',
+} as const;
 /** The call that is made if there is no next page or no call to repeat. */
 const ALL_ORDERS: Extract<Call, { request: QueryRequest }> = {
   name: 'queryOrders',
@@ -318,7 +326,7 @@ export class Caller {
     ];
   }
 
-  #filter(recordType: KeyedType, { more: [others, chance], ...plan }: FilterPlan): Filter {
+  #filter(recordType: RecordType, { more: [others, chance], ...plan }: FilterPlan): Filter {
     const filter = this.#filterOf(recordType, plan);
     // Now and then the value and `contains` stay, even if they do not fit the operator.
     if (plan.op === undefined || chance === 0) return filter;
@@ -331,12 +339,14 @@ export class Caller {
     return { ...rest, value: [value!, ...all] as FilterValue[] };
   }
 
-  #filterOf(recordType: KeyedType, plan: Omit<FilterPlan, 'more'>): Filter {
+  #filterOf(recordType: RecordType, plan: Omit<FilterPlan, 'more'>): Filter {
     const { value, ...filter } = plan;
     const records = this.#model.values(recordType);
     const record = typeof value === 'object' ? (records[value.nth % records.length] ?? {}) : {};
     const filled = Object.keys(record).filter((name) => record[name] !== '');
-    const field = typeof filter.field === 'string' ? filter.field : (filled[filter.field % filled.length] ?? 'NOTES');
+    const named = typeof filter.field === 'string' ? filter.field : (filled[filter.field % filled.length] ?? 'NOTES');
+    // Each store has other lock codes.
+    const field = named === 'LINE_REF_LOCK_CODE' ? 'PART_CODE' : named;
     if (typeof value !== 'object') return { ...filter, field, value };
     const whole = Object.hasOwn(record, field) ? record[field]! : '';
     const { from, length, form } = value;
@@ -347,7 +357,12 @@ export class Caller {
     const forms =
       filter.contains === true || filter.op === 'starts_with' || filter.op === 'contains'
         ? [piece, piece.toUpperCase(), piece.toLowerCase(), foldCase(piece)]
-        : [start, whole.replace(/^0/, ''), start, whole];
+        : [
+            field === 'SERIAL_NUMBERS' ? (whole.split(',')[from]?.trim() ?? '') : start,
+            whole.replace(/^0/, ''),
+            start,
+            whole,
+          ];
     return { ...filter, field, value: forms[form]! };
   }
 

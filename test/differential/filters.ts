@@ -10,6 +10,8 @@ export interface Compared {
   readonly type: FieldType;
   /** Whether the field is the key of the records. */
   readonly isKey: boolean;
+  /** Whether exact values are compared with each item of a list. */
+  readonly isList: boolean;
 }
 
 /** Returns whether a stored value matches a filter. */
@@ -28,8 +30,11 @@ export function holds(value: string, field: Compared, filter: Filter): boolean {
   return { lt: sign < 0, le: sign <= 0, gt: sign > 0, ge: sign >= 0 }[op];
 }
 
-const isSame = (value: string, field: Compared, wanted: string): boolean =>
-  value === '' || wanted === '' ? value === wanted : compare(value, field, wanted) === 0;
+function isSame(value: string, field: Compared, wanted: string): boolean {
+  if (value === '' || wanted === '') return value === wanted;
+  if (field.isList) return value.split(',').some((item) => item.trim() === wanted);
+  return compare(value, field, wanted) === 0;
+}
 
 /** Returns a negative number, zero or a positive number. Neither value may be empty. */
 function compare(value: string, { type, isKey }: Compared, wanted: string): number {

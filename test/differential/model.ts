@@ -4,7 +4,14 @@ import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
 import { parseFilters, parseSort, type Sort } from '../../src/pims/reads/query.ts';
 import { addLine, approveOrder, changeLine, type KnownPart } from '../../src/pims/rules/order.ts';
 import { invoiceOrder } from '../../src/pims/rules/invoice.ts';
-import { checkText, parseValues, refuseMissingKey, sortKey, type Values } from '../../src/pims/rules/values.ts';
+import {
+  checkText,
+  parseValues,
+  refuseMissingKey,
+  sortKey,
+  sortKeyOfLine,
+  type Values,
+} from '../../src/pims/rules/values.ts';
 import { splitList } from '../../src/pims/rules/lists.ts';
 import {
   buildDictionaries,
@@ -28,9 +35,18 @@ import { requestOf, type OrderTransition } from '../kit/invoices.ts';
 import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 import { Tags } from './tags.ts';
 
-const KEYS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' } as const;
+const KEYS = {
+  orders: 'ORDER_NUMBER',
+  lines: 'ORDER_NUMBER',
+  customers: 'CUSTOMER_CODE',
+  inventory: 'PART_CODE',
+} as const;
 /** The stages, from the last to the first. */
 const LOOKUP_ORDER = ['invoice', 'sales_order', 'quote', 'worksheet'];
+
+/** Compares by key, and lines of an order by their number. */
+const compareRecords = (recordType: RecordType, a: Values, b: Values): number =>
+  compareKeys(a[KEYS[recordType]]!, b[KEYS[recordType]]!) || Number(a['LINE_NUMBER']) - Number(b['LINE_NUMBER']);
 
 export class Model {
   readonly #records = {
@@ -52,7 +68,8 @@ export class Model {
   #lockCodes = 0;
 
   keys = (recordType: KeyedType): string[] => [...this.#records[recordType].keys()];
-  values = (recordType: KeyedType): Values[] => [...this.#records[recordType].values()];
+  values = (recordType: RecordType): Values[] =>
+    recordType === 'lines' ? this.lines() : [...this.#records[recordType].values()];
   tagOf = (recordType: KeyedType, key: string): string => this.#tags.of(recordType, key);
   lines = (): Values[] => [...this.#lines.values()].flat();
   /** The names of a record type's fields. */
@@ -91,6 +108,7 @@ export class Model {
   }
 
   queryOrders = (request: QueryRequest): Page => this.#query('orders', request);
+  queryLines = (request: QueryRequest): Page => this.#query('lines', request);
   queryCustomers = (request: QueryRequest): Page => this.#query('customers', request);
   queryInventoryItems = (request: QueryRequest): Page => this.#query('inventory', request);
 
@@ -286,7 +304,8 @@ export class Model {
   listFields = (recordType: RecordType): string => {
     const valuesOf = { flag: ['Y', 'N'], ORDER_TYPE: ['worksheet', 'quote', 'sales_order', 'invoice'] } as const;
     const fields = [...this.#dictionaries[recordType].values()];
-    const listed = fields.map(({ name, type, description, required, assigned, indexed, searched, custom }) => {
+    const listed = fields.map(({ name, type, description, required, assigned, searched, custom, ...field }) => {
+      const indexed = field.indexed || (recordType === 'lines' && name === 'SERIAL_NUMBERS');
       const values = valuesOf[name as 'ORDER_TYPE'] ?? valuesOf[type as 'flag'] ?? null;
       return { name, type, description, required, assigned, indexed, searched, custom, values };
     });
@@ -340,17 +359,23 @@ export class Model {
     return `[${asked.map((number) => this.findOrdersByStorefrontReference(String(number))).join(',')}]`;
   }
 
-  #query(recordType: KeyedType, request: QueryRequest): Page {
+  #query(recordType: RecordType, request: QueryRequest): Page {
     const { filters, limit, after, sort, fields, hasLines, isCounted } = request;
     const dictionary = this.#dictionaries[recordType];
     const sorted = parseSort(dictionary, recordType, sort);
     parseFilters(dictionary, recordType, filters);
-    const comparedOf = (name: string) => ({ type: dictionary.get(name)!.type, isKey: name === KEYS[recordType] });
+    const comparedOf = (name: string) => ({
+      type: dictionary.get(name)!.type,
+      isKey: name === KEYS[recordType],
+      isList: recordType === 'lines' && name === 'SERIAL_NUMBERS',
+    });
+    // The place of a record among all is its key for the model of queries.
+    const all = this.values(recordType).toSorted((a, b) => compareRecords(recordType, a, b));
     // The result of each filter is found here; the model of queries combines the results by their conjunctions.
-    const found = this.values(recordType).map((record): Values => {
+    const found = all.map((record, place): Values => {
       const truths = filters.map((filter) => holds(record[filter.field]!, comparedOf(filter.field), filter));
       return {
-        key: record[KEYS[recordType]]!,
+        key: String(place),
         ...Object.fromEntries(truths.map((isTrue, index) => [String(index), isTrue ? 'Y' : 'N'])),
       };
     });
@@ -359,48 +384,48 @@ export class Model {
       value: 'Y',
       ...(conjunction !== undefined && { conjunction }),
     }));
-    const keys = queryModel(found, {}, 'key', asked).map((record) => record['key']!);
-    const { left, position } = this.#sortedBehind(recordType, keys, after, sorted);
+    const matching = queryModel(found, {}, 'key', asked).map((record) => all[Number(record['key'])]!);
+    const { left, position } = this.#sortedBehind(recordType, matching, after, sorted);
     const page = left.slice(0, limit);
     this.#checkFields(recordType, fields);
-    const records = page.map((key) => render(this.#records[recordType].get(key)!, fields));
-    const lines = hasLines ? page.flatMap((key) => this.#linesOf(key)) : [];
+    const records = page.map((record) => render(record, fields));
+    const lines = hasLines ? page.flatMap((record) => this.#linesOf(record['ORDER_NUMBER']!)) : [];
     return {
       records: `[${records.join(',')}]`,
       next: left.length > limit ? position(page.at(-1)!) : null,
       lines: hasLines ? renderLines(lines) : undefined,
-      count: isCounted ? keys.length : undefined,
+      count: isCounted ? matching.length : undefined,
     };
   }
 
-  /** Returns the keys after a position, in the requested order. `keys` are sorted by key. */
-  #sortedBehind(recordType: KeyedType, keys: readonly string[], after: string, sort: Sort | undefined) {
-    const isBehind = (key: string): boolean => compareTexts(sortKey(key), after) > 0;
+  /** Returns the records after a position, in the requested order. `records` are sorted by key. */
+  #sortedBehind(recordType: RecordType, records: readonly Values[], after: string, sort: Sort | undefined) {
+    const keyOf = (record: Values): string =>
+      recordType === 'lines' ? sortKeyOfLine(record) : sortKey(record[KEYS[recordType]]!);
     if (!sort || sort.field.name === KEYS[recordType]) {
       const left = !sort
-        ? keys.filter(isBehind)
-        : keys.filter((key) => after === '' || compareTexts(sortKey(key), after) < 0);
-      return { left: sort ? left.toReversed() : left, position: sortKey };
+        ? records.filter((record) => compareTexts(keyOf(record), after) > 0)
+        : records.filter((record) => after === '' || compareTexts(keyOf(record), after) < 0);
+      return { left: sort ? left.toReversed() : left, position: keyOf };
     }
     const { name, type } = sort.field;
-    const valueOf = (key: string): string => this.#records[recordType].get(key)![name]!;
     const sign = sort.isDescending ? -1 : 1;
-    const inOrder = (a: string, b: string): number =>
-      compareSorted(valueOf(a), valueOf(b), { type }) || compareKeys(a, b);
-    const all = keys.toSorted((a, b) => inOrder(a, b) * sign);
-    const position = (key: string): string => `${positionOf(valueOf(key), type)}\0${sortKey(key)}`;
+    const inOrder = (a: Values, b: Values): number =>
+      compareSorted(a[name]!, b[name]!, { type }) || compareRecords(recordType, a, b);
+    const all = records.toSorted((a, b) => inOrder(a, b) * sign);
+    const position = (record: Values): string => `${positionOf(record[name]!, type)}\0${keyOf(record)}`;
     if (after === '') return { left: all, position };
     const [value = '', last = ''] = after.split('\0');
-    const known = [...this.#records[recordType].keys()].find((key) => sortKey(key) === last);
-    const isCut = known !== undefined && positionOf(valueOf(known), type) === value && Array.from(value).length === 256;
-    const start = isCut ? valueOf(known) : value;
-    const compareStart = (key: string): number =>
-      type === 'date' ? compareTexts(positionOf(valueOf(key), type), value) : compareTexts(valueOf(key), start);
-    const left = all.filter((key) => (compareStart(key) || compareTexts(sortKey(key), last)) * sign > 0);
+    const known = this.values(recordType).find((record) => keyOf(record) === last);
+    const isCut = known !== undefined && positionOf(known[name]!, type) === value && Array.from(value).length === 256;
+    const start = isCut ? known[name]! : value;
+    const compareStart = (record: Values): number =>
+      type === 'date' ? compareTexts(positionOf(record[name]!, type), value) : compareTexts(record[name]!, start);
+    const left = all.filter((record) => (compareStart(record) || compareTexts(keyOf(record), last)) * sign > 0);
     return { left, position };
   }
 
-  #checkFields(recordType: KeyedType, fields: readonly string[] = []): void {
+  #checkFields(recordType: RecordType, fields: readonly string[] = []): void {
     for (const name of fields) findField(this.#dictionaries[recordType], recordType, name);
   }
 

@@ -143,7 +143,7 @@ const filterValue = weighted(
   [2, oddText],
   [1, fc.oneof(text, fc.constantFrom(...REFERENCES, ...OTHER_VALUES))],
 );
-const filterOf = (recordType: KeyedType) =>
+const filterOf = (recordType: RecordType) =>
   fc.record(
     {
       // The name of a field, or its place among the fields in which the record has a value.
@@ -162,13 +162,14 @@ const filterOf = (recordType: KeyedType) =>
   );
 const SORTED = {
   orders: 'REFERENCE_NUMBER CUSTOMER_CODE ORDER_DATE ORDER_STATUS CREATE_DATE MODIFIED_DATE ORDER_NUMBER'.split(' '),
+  lines: 'ORDER_NUMBER PART_CODE PART_CODE'.split(' '),
   customers: 'CUSTOMER_CODE CUSTOMER_NAME BCITY BEMAIL CREATE_DATE MODIFIED_DATE'.split(' '),
   inventory: 'PART_CODE PART_DESCRIPTION BARCODE LOCATION_CODE CREATE_DATE MODIFIED_DATE'.split(' '),
 };
 /** Makes a list of fields: usually undefined, otherwise some fields, and now and then an unknown one. */
-const fieldsOf = (recordType: KeyedType): fc.Arbitrary<string[] | undefined> =>
+const fieldsOf = (recordType: RecordType): fc.Arbitrary<string[] | undefined> =>
   weighted([5, fc.constant(undefined)], [2, fc.array(fieldName(recordType), { minLength: 1, maxLength: 4 })]);
-const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').chain((recordType) =>
+const query = fc.constantFrom<RecordType[]>('orders', 'lines', 'customers', 'inventory').chain((recordType) =>
   fc.record({
     do: fc.constant('query' as const),
     recordType: fc.constant(recordType),
@@ -178,11 +179,11 @@ const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').c
       [1, fc.array(filterOf(recordType), { minLength: 48, maxLength: 51, size: 'max' })],
     ),
     limit: fc.constantFrom(1, 1, 2, 2, 3, 10, 500, 5000),
-    after: weighted([9, fc.constant(null)], [1, keyOf(recordType)]),
+    after: weighted([9, fc.constant(null)], [1, keyOf(recordType === 'lines' ? 'orders' : recordType)]),
     sort: weighted(
       [5, fc.constant(null)],
       [6, fc.tuple(fc.constantFrom('', '-'), fc.constantFrom(...SORTED[recordType])).map((parts) => parts.join(''))],
-      [1, fieldName(recordType)],
+      [1, fieldName(recordType).filter((name) => name !== 'LINE_REF_LOCK_CODE')],
     ),
     more: fc.record({
       fields: fieldsOf(recordType),

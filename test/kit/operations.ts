@@ -131,6 +131,7 @@ function writeCalls(mark: string, lockCode: string): GoodCall[] {
   return [
     single('getOrder', '/orders/single', { orderNum: order }),
     list('queryOrders', '/orders/query', 'ORDER_NUMBER', order),
+    list('queryLines', '/lines/query', 'ORDER_NUMBER', order),
     write('createOrder', 'PUT', '/orders/create', { BNAME: `another buyer of ${mark}` }),
     write('addLineItem', 'PUT', '/orders/line_item', { ORDER_NUMBER: order, DESCRIPTION: `extra of ${mark}` }),
     write('updateLineItem', 'POST', '/orders/line_item', { ...line, DISCOUNT: '5' }),

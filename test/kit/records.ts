@@ -73,6 +73,7 @@ export class Shop {
 
   getOrder = (orderNum: string): Promise<Answer> => this.#get('/orders/single', { orderNum });
   queryOrders = (filters: Filters, query?: Values): Promise<Answer> => this.#query('/orders/query', filters, query);
+  queryLines = (filters: Filters, query?: Values): Promise<Answer> => this.#query('/lines/query', filters, query);
   createOrder = (body: unknown): Promise<Answer> => this.#write('PUT', '/orders/create', body);
   addLineItem = (body: unknown): Promise<Answer> => this.#write('PUT', '/orders/line_item', body);
   updateLineItem = (body: unknown): Promise<Answer> => this.#write('POST', '/orders/line_item', body);

@@ -12,7 +12,11 @@ const read = (filters: readonly Filter[]) => parseFilters(dictionary, 'orders', 
 /** Returns the values of the terms, for each alternative of an OR. */
 const shape = (filters: readonly Filter[]): string[][] => read(filters).map((terms) => terms.map(valueOf));
 const valueOf = (term: FilterTerm): string =>
-  term.kind === 'is' ? term.values.join(' ') : term.kind === 'within' ? JSON.stringify(term.ranges) : term.value;
+  term.kind === 'is' || term.kind === 'among'
+    ? term.values.join(' ')
+    : term.kind === 'within'
+      ? JSON.stringify(term.ranges)
+      : term.value;
 
 function refuses(code: ErrorCode, filters: readonly Filter[], field?: string): void {
   assert.throws(

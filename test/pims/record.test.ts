@@ -55,7 +55,7 @@ test('the dictionaries have exactly the fields of the embedded PIMS', () => {
   assert.equal(ADDRESS_FIELDS.join(' '), addresses);
   assert.deepEqual(RECORD_TYPES, {
     orders: { table: 'ORDERS', key: 'ORDER_NUMBER', noun: 'order' },
-    lines: { table: 'ORDER_LINEITEMS', key: 'LINE_REF_LOCK_CODE', noun: 'line item' },
+    lines: { table: 'ORDER_LINEITEMS', key: 'ORDER_NUMBER', noun: 'line item' },
     customers: { table: 'CUSTOMER', key: 'CUSTOMER_CODE', noun: 'customer' },
     inventory: { table: 'INVENTORY', key: 'PART_CODE', noun: 'part' },
   });

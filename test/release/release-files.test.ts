@@ -174,9 +174,9 @@ test('the packages have the addresses that package.json has, and none while it h
 /** The SHA-256 of the scripts of schemas, without comments and layout. */
 const SCRIPTS: Record<string, string> = {
   'src/store/postgres/migrations/control-0013.sql': 'f2b8c77f9fbecdf5ac0c223491a836f8574e7cb8147dd4bc9b14e3f99b2883f3',
-  'src/store/postgres/migrations/pims-0011.sql': 'fb2e2396152da503aad91da6df5ff74798d63922d1f31c0f2f4aa443370ee49c',
+  'src/store/postgres/migrations/pims-0011.sql': '156e7053faa482d8cd6f2e8da85ac1f26cc3a67d425288ed84716b67cd2daf33',
   'src/store/sqlite/migrations/control-0012.sql': '5a51e16bbbfbecbc6816bc0a216c64b2482ebcb570e608948dd579a5100db8e7',
-  'src/store/sqlite/migrations/pims-0011.sql': '57b3516e0c304a04a486f0021b0b8aa8bda23c761fa6aa7c46db1fcf486a9e54',
+  'src/store/sqlite/migrations/pims-0011.sql': '86bd57235ee3535a6552db0b38b93eef69a67939ffe79a15a316d916007e1272',
   'src/store/sqlite/migrations/requests-0004.sql': 'e7417caadd296149444dd76262a13735167ae68852884ac6ec6b71e6cb9f2177',
   'src/store/sqlite/migrations/usage-0004.sql': 'ca8e91f40254174257b072cbb61da7b00b4ff6da9841827ce71642865b322404',
 };

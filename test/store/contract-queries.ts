@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Filter } from '../../src/pims/reads/query.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
-import type { FieldType, KeyedType } from '../../src/pims/rules/fields.ts';
+import type { FieldType, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
 import { compareKeys, filtersOver, queryModel, smallDate, smallKey, smallNumber, smallText } from './query-model.ts';
@@ -58,7 +58,12 @@ function makeRecords(recordType: KeyedType, count: number): Values[] {
 }
 
 /** Reads all pages of a query, one after the other. */
-async function askAll(pims: Pims, recordType: KeyedType, filters: readonly Filter[], limit: number): Promise<Values[]> {
+async function askAll(
+  pims: Pims,
+  recordType: RecordType,
+  filters: readonly Filter[],
+  limit: number,
+): Promise<Values[]> {
   const found: Values[] = [];
   let after: string | null = '';
   while (after !== null) {
@@ -101,6 +106,37 @@ export function describeQueries(store: StoreUnderTest): void {
       );
       assert.ok(found > QUERIES * 3, `the filters found ${found} records; fewer prove nothing`);
     });
+
+  test('lines: any filters find the matching lines, by order and number, in pages of any size', async () => {
+    const { pims } = await store.newTenant();
+    const types = typesOf('ORDER_NUMBER PART_CODE DESCRIPTION LINE_REF_LOCK_CODE', { QUANTITY: 'number' });
+    const orders = makeRecords('orders', 60).map(({ ORDER_NUMBER = '' }) => ({ ORDER_NUMBER, ORDER_TYPE: 'quote' }));
+    const texts = makeRecords('inventory', 150);
+    const lines = texts.map(({ PART_CODE = '', PART_DESCRIPTION = '', UNIT_PRICE = '' }, at) => ({
+      PART_CODE,
+      DESCRIPTION: PART_DESCRIPTION,
+      CARE_PLAN: 'N',
+      QUANTITY: UNIT_PRICE || '0',
+      ORDER_NUMBER: orders[at % 60]!.ORDER_NUMBER,
+      LINE_NUMBER: String(1 + at),
+      // Lines of different orders can have one lock code.
+      LINE_REF_LOCK_CODE: `lock ${Math.floor(at / 60)}`,
+    }));
+    await pims.importAll('orders', orders);
+    await pims.importAll('lines', lines);
+    const nameOf = ({ ORDER_NUMBER, LINE_NUMBER }: Values): string => `${ORDER_NUMBER} ${LINE_NUMBER}`;
+    let found = 0;
+    await fc.assert(
+      fc.asyncProperty(filtersOver(lines, types), fc.constantFrom(3, 10, 149, 1000), async (filters, limit) => {
+        // Lines of one order are in the order of their numbers before and after they are sorted.
+        const expected = queryModel(lines, types, 'ORDER_NUMBER', filters).map(nameOf);
+        found += expected.length;
+        assert.deepEqual((await askAll(pims, 'lines', filters, limit)).map(nameOf), expected);
+      }),
+      { numRuns: QUERIES },
+    );
+    assert.ok(found > QUERIES * 3, `the filters found ${found} lines; fewer prove nothing`);
+  });
 
   test('of several bounds of one field the tightest apply, in any order of the filters and of the page', async () => {
     const { pims } = await store.newTenant();

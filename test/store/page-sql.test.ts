@@ -31,7 +31,7 @@ times(CUSTOMERS, (at) => {
 });
 db.runSql('COMMIT');
 const json = "json_object('CODE', CUSTOMER_CODE)";
-const pages = makePageBuilder({ orders: json, customers: json, inventory: json });
+const pages = makePageBuilder({ orders: json, lines: "''", customers: json, inventory: json });
 const counts = makeEntryCounts(db);
 
 const STATE = { field: 'BSTATE', value: 'ME' };
@@ -172,4 +172,24 @@ test('queries that differ only in their values share one statement', () => {
   assert.deepEqual(other.values, ['City 1', '']);
   assert.notEqual(build(CITY, STATE).sql, one.sql);
   assert.notEqual(build(CITY, or({ ...STATE, contains: true })).sql, one.sql);
+});
+
+test('an index finds the lines of orders, of a part and with serial numbers', () => {
+  db.connection.function('charge_row', { deterministic: false }, () => 1);
+  const { lines } = buildDictionaries([]);
+  for (const [filter, index] of [
+    [{ field: 'ORDER_NUMBER', value: '7' }, 'PRIMARY KEY (ORDER_NUMBER=?)'],
+    [{ field: 'ORDER_NUMBER', op: 'in', value: ['7', '8'] }, 'PRIMARY KEY (ORDER_NUMBER=?)'],
+    [{ field: 'ORDER_NUMBER', op: 'ge', value: '7' }, 'sqlite_autoindex_ORDER_LINEITEMS_1 (SORT_KEY>?'],
+    [{ field: 'PART_CODE', value: 'P' }, 'ORDER_LINEITEMS_PART_CODE (PART_CODE=?'],
+    [{ field: 'LINE_REF_LOCK_CODE', value: 'x' }, 'ORDER_LINEITEMS_LINE_REF_LOCK_CODE (LINE_REF_LOCK_CODE=?'],
+    [{ field: 'SERIAL_NUMBERS', value: 'S' }, 'LINE_SERIALS USING PRIMARY KEY (SERIAL=?)'],
+    [{ field: 'SERIAL_NUMBERS', op: 'in', value: ['S', 'T'] }, 'LINE_SERIALS USING PRIMARY KEY (SERIAL=?)'],
+  ] as [Filter, string][]) {
+    const { sql, values, isShort } = pages.buildPage('lines', parseFilters(lines, 'lines', [filter]), counts);
+    const plan = db.rows<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`, '', null, 51, ...values);
+    const told = plan.map(([, , , detail]) => detail).join('\n');
+    assert.ok(told.includes(index) && isShort, `${JSON.stringify(filter)}: ${told}`);
+    assert.doesNotMatch(told, /SCAN ORDER_LINEITEMS/);
+  }
 });

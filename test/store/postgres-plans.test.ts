@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Client } from 'pg';
-import { buildDictionaries } from '../../src/pims/rules/fields.ts';
+import { buildDictionaries, type RecordType } from '../../src/pims/rules/fields.ts';
 import type { Filter } from '../../src/pims/reads/query.ts';
 import { buildPimsSql } from '../../src/store/postgres/reads/pims-sql.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
@@ -32,6 +32,16 @@ await new Pims(store.pims(tenant)).importAll(
     return { ORDER_NUMBER: String(at), REFERENCE_NUMBER: `#${at}`, BEMAIL: `${at % 700}@b.de`, ...dates };
   }),
 );
+await new Pims(store.pims(tenant)).importAll(
+  'lines',
+  times(ORDERS, (at) => ({
+    ORDER_NUMBER: String(at),
+    PART_CODE: `P${at % 500}`,
+    QUANTITY: '2',
+    LINE_REF_LOCK_CODE: `lock ${at}`,
+    SERIAL_NUMBERS: `S${at},T${at}`,
+  })),
+);
 await store.close();
 const client = new Client(url);
 await client.connect();
@@ -40,8 +50,8 @@ await client.query('SET enable_seqscan = off');
 after(() => client.end());
 const sql = buildPimsSql(tenant.storeId, buildDictionaries([]), 1);
 
-async function explain(filters: Filter[], sort?: string): Promise<string> {
-  const { alone } = sql.buildPageSql('orders', { ...PATIENT, filters, sort, limit: 50, after: '' });
+async function explain(filters: Filter[], sort?: string, recordType: RecordType = 'orders'): Promise<string> {
+  const { alone } = sql.buildPageSql(recordType, { ...PATIENT, filters, sort, limit: 50, after: '' });
   let place = 0;
   const text = alone.sql.replaceAll('?', () => `$${++place}`);
   const { rows } = await client.query<string[]>({
@@ -107,3 +117,31 @@ for (const [sort, index] of Object.entries({
       for (const [, rows] of plan.matchAll(/Sort {2}\(cost=\S+ rows=(\d+)/g)) assert.ok(Number(rows) <= 2 * 51, plan);
     }
   });
+
+for (const [index, filters] of Object.entries({
+  ORDER_LINEITEMS_pkey: [
+    { field: 'ORDER_NUMBER', value: '77' },
+    { field: 'ORDER_NUMBER', op: 'in', value: ['77', '78'] },
+  ],
+  ORDER_LINEITEMS_SORT_KEY_key: [
+    { field: 'ORDER_NUMBER', op: 'gt', value: '2990' },
+    { field: 'SERIAL_NUMBERS', value: 'S77' },
+    { field: 'SERIAL_NUMBERS', op: 'in', value: ['S77', 'T78'] },
+  ],
+  LINE_SERIALS_pkey: [{ field: 'SERIAL_NUMBERS', value: 'S77' }],
+  ORDER_LINEITEMS_PART_CODE: [{ field: 'PART_CODE', value: 'P7' }],
+  ORDER_LINEITEMS_LINE_REF_LOCK_CODE: [{ field: 'LINE_REF_LOCK_CODE', value: 'lock 7' }],
+} satisfies Record<string, Filter[]>))
+  for (const filter of filters)
+    test(`${index} finds lines by ${JSON.stringify(filter)}`, async () => {
+      await client.query('SET enable_seqscan = on');
+      const plan = await explain([filter], undefined, 'lines');
+      await client.query('SET enable_seqscan = off');
+      assert.match(plan, new RegExp(`(Scan|Scan Backward)( using| on) "${index}"[^]*?Index Cond: `));
+      assert.doesNotMatch(plan, /Seq Scan on [\w".]*"(ORDER_LINEITEMS|LINE_SERIALS)"/);
+    });
+
+test('ORDER_LINEITEMS_PART_CODE is walked for sort=PART_CODE of lines', async () => {
+  for (const sign of ['', '-'])
+    assert.match(await explain([], `${sign}PART_CODE`, 'lines'), /Scan (Backward )?using "ORDER_LINEITEMS_PART_CODE"/);
+});

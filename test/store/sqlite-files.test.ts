@@ -70,13 +70,17 @@ suite('the schema', () => {
     const db = new DatabaseSync(fileOf(folder, tenant), { readOnly: true });
     for (const [recordType, { table }] of Object.entries(RECORD_TYPES)) {
       const fields = BUILT_IN_FIELDS[recordType as RecordType];
-      const own = recordType === 'lines' ? [] : ['ID', 'SORT_KEY'];
+      const own = recordType === 'lines' ? ['SORT_KEY'] : ['ID', 'SORT_KEY'];
       const columns = db
         .prepare(`SELECT name FROM pragma_table_info('${table}')`)
         .all()
         .map(({ name }) => name);
       const added =
-        recordType === 'lines' ? [] : recordType === 'orders' ? ['_VERSION', '_CANCELLED', '_TOTALS'] : ['_VERSION'];
+        recordType === 'lines'
+          ? []
+          : recordType === 'orders'
+            ? ['_VERSION', '_CANCELLED', '_TOTALS', '_UNSTOCKED']
+            : ['_VERSION'];
       assert.deepEqual(columns, [...own, ...fields.map(({ name }) => name), ...added], table);
       const indexed = db
         .prepare(
@@ -87,7 +91,9 @@ suite('the schema', () => {
         .map(({ name }) => name);
       const { key } = RECORD_TYPES[recordType as RecordType];
       const expected = fields.filter((field) => field.indexed).map(({ name }) => (name === key ? 'SORT_KEY' : name));
-      if (recordType !== 'lines') assert.deepEqual(new Set(indexed), new Set(expected), table);
+      // The lines of an order are side by side in the primary key.
+      if (recordType === 'lines') expected.push('ORDER_NUMBER');
+      assert.deepEqual(new Set(indexed), new Set(expected), table);
     }
     const shown = db
       .prepare('PRAGMA integrity_check')

@@ -242,7 +242,7 @@ export class Pims {
 
   /** Reads a page of a query. */
   async ask(
-    recordType: KeyedType,
+    recordType: RecordType,
     filters: readonly Filter[],
     { limit = 1000, after: from = '', bytesMax = PATIENT.bytesMax, sort }: Partial<QueryRequest> = {},
   ): Promise<{ records: Values[]; next: string | null }> {

@@ -16,6 +16,9 @@ const DIALECT: Dialect = {
   isOneOf: (column, _isIndexed, bind) => `${column} in ${bind()}`,
   ranges: (placeholder) => `ranges ${placeholder}`,
   compares: (column, sign, placeholder) => `${column} ${sign} ${placeholder}`,
+  isIn: (column, select) => `${column} in (${select})`,
+  lineSerials: 'serials',
+  lineNumber: 'number',
   indexed: (text) => text,
   findsDates: 'by day',
 };

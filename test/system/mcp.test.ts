@@ -177,6 +177,7 @@ suite('tools', () => {
     const filters = [{ field: 'CUSTOMER_CODE', value: code }];
     const page = await ask('queryOrders', { body: filters, count: 'exact', include: 'lines' });
     assert.deepEqual([page.totalCount, page.data.length, page.subRecords.length], [1, 1, 1]);
+    assert.equal((await ask('queryLines', { body: [{ field: 'PART_CODE', value: 'P1' }] })).data[0].QUANTITY, '3');
     assert.equal((await ask('queryCustomers', { body: filters })).data[0].BCITY, 'Reims');
     assert.equal((await ask('getCustomer', { customerCode: code })).data.CUSTOMER_NAME, 'Harbour Lane');
     assert.deepEqual((await ask('queryInventoryItems', { body: [] })).data, []);

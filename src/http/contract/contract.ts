@@ -126,6 +126,7 @@ const SECURITY = {
 
 const TAGS = {
   Orders: 'Create, read, change and cancel orders.',
+  Lines: 'Find the line items of all orders.',
   Customers: 'Create, read and change customers.',
   Inventory: 'Create, read and change parts.',
   Stock: 'Receive, count and adjust stock, and read its ledger.',

@@ -6,7 +6,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { refuseField } from '../../errors.ts';
-import type { KeyedType } from '../../pims/rules/fields.ts';
+import type { RecordType } from '../../pims/rules/fields.ts';
 import type { Filter } from '../../pims/reads/query.ts';
 import type { Page } from '../../pims/pims-port.ts';
 
@@ -22,7 +22,7 @@ export interface AnswerLimits {
 /** The query to which a cursor belongs. */
 interface CursorScope {
   readonly teamId: string;
-  readonly recordType: KeyedType;
+  readonly recordType: RecordType;
   readonly filters: readonly Filter[];
   readonly sort: string | undefined;
 }

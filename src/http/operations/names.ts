@@ -4,6 +4,7 @@ import type { Scope } from '../../tenant/keys.ts';
 export const OPERATION_SCOPES = {
   getOrder: 'read',
   queryOrders: 'read',
+  queryLines: 'read',
   findOrdersByStorefrontReference: 'read',
   findOrdersByStorefrontReferences: 'read',
   createOrder: 'write',

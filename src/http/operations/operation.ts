@@ -7,7 +7,7 @@ import type { ChangeSource } from '../../pims/changes.ts';
 import type { BatchOperation } from '../../pims/batch.ts';
 import { writeRecord } from '../../pims/operations.ts';
 import { checkFilters, type Filter } from '../../pims/reads/query.ts';
-import type { KeyedType } from '../../pims/rules/fields.ts';
+import type { RecordType } from '../../pims/rules/fields.ts';
 import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
 import type { Rendered } from '../../pims/rules/json.ts';
 import type { Body, WriteContext } from '../../pims/writes/writes.ts';
@@ -91,7 +91,7 @@ export const parseFields = ({ fields }: Call['query']): string[] | undefined => 
 
 /** Returns the parts of an operation on one page of records. `more` adds the parameter and subRecords of orders. */
 export const declarePage = (
-  recordType: KeyedType,
+  recordType: RecordType,
   record: Schema,
   find: (store: PimsStore, request: QueryRequest) => Promise<Page>,
   limits: AnswerLimits,

@@ -3,6 +3,7 @@ import {
   findOrdersByStorefrontReference,
   findOrdersByStorefrontReferences,
   getOrder,
+  queryLines,
   queryOrders,
 } from '../../pims/operations.ts';
 import { NUMBERS_MAX } from '../../pims/rules/record-bounds.ts';
@@ -47,6 +48,7 @@ const ORDER_TO_CANCEL = membersBody('OrderToCancel', 'The ORDER_NUMBER.', {
 
 export const orderOperations = (limits: AnswerLimits): Operation[] => [
   ...orderReads(limits),
+  ...storefrontLookups(limits),
   ...ORDER_WRITES,
   ...ORDER_OFFICE,
 ];
@@ -88,6 +90,18 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
       answer: envelope([ORDER_EXAMPLE]),
     },
   },
+  {
+    name: 'queryLines',
+    path: '/lines/query',
+    summary: 'Filtered list of line items',
+    description:
+      'Returns one page of the lines of all orders that match the filters, sorted by ORDER_NUMBER and LINE_NUMBER unless you send sort. On SERIAL_NUMBERS, eq, ne and in compare with each single number of the list.',
+    ...declarePage('lines', LINE, queryLines, limits),
+    example: { body: [{ field: 'PART_CODE', value: '11' }], answer: envelope([LINE_EXAMPLE]) },
+  },
+];
+
+const storefrontLookups = (limits: AnswerLimits): Operation[] => [
   {
     name: 'findOrdersByStorefrontReference',
     method: 'GET',

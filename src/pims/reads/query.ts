@@ -14,6 +14,7 @@ import {
   parseDate,
   parseValue,
   sortKey,
+  startOfLines,
   type RawValue,
 } from '../rules/values.ts';
 
@@ -52,6 +53,8 @@ type Condition =
   | { readonly kind: 'contains'; readonly value: string }
   /** The canonical text is one of `values`, or is none of them. */
   | { readonly kind: 'is'; readonly values: readonly string[]; readonly isNot: boolean }
+  /** The line belongs to one of these orders, or has one of these serial numbers; or it has none of them. */
+  | { readonly kind: 'among'; readonly values: readonly string[]; readonly isNot: boolean }
   /** The text, the day (see dayOf) or the sort key of the record is in one of the ranges, or in none of them. */
   | {
       readonly kind: 'within';
@@ -138,17 +141,20 @@ function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: 
   const values = [filter.value!].flat();
   const texts = values.map((value) => checkValue(field, String(value)));
   const isKey = field.name === RECORD_TYPES[recordType].key;
+  const keys = isKey ? KEYS[recordType === 'lines' ? 'lines' : 'others'] : undefined;
   switch (op) {
     case 'contains':
       return { field, kind: 'contains', value: foldCase(texts[0]!) };
     case 'starts_with':
-      return { field, ...startWith(texts[0]!, isKey) };
+      return { field, ...startWith(texts[0]!, keys) };
     case 'eq':
     case 'ne':
     case 'in':
+      if (recordType === 'lines' && (isKey || field.name === 'SERIAL_NUMBERS'))
+        return { field, kind: 'among', values: [...new Set(texts)], isNot: op === 'ne' };
       return { field, ...beOneOf(field, values, op === 'ne') };
     default:
-      return { field, ...compareWith(field, op, values[0]!, isKey) };
+      return { field, ...compareWith(field, op, values[0]!, keys) };
   }
 }
 
@@ -156,6 +162,16 @@ function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: 
 const behind = (text: string) => `${text}\u0001`;
 const FILLED = behind('');
 const pointRange = (value: string): Range => ({ from: value, to: behind(value) });
+
+/** The sort key of a code, and the next text after all sort keys of it. */
+interface Keys {
+  readonly at: (code: string) => string;
+  readonly after: (key: string) => string;
+}
+const KEYS = {
+  lines: { at: startOfLines, after: (key) => `${key}\u0001\u0002` },
+  others: { at: sortKey, after: behind },
+} satisfies Record<string, Keys>;
 
 function beOneOf(field: Field, values: readonly FilterValue[], isNot: boolean): Condition {
   const days = field.type === 'timestamp' ? values.map((value) => findDay(String(value))) : [];
@@ -166,10 +182,10 @@ function beOneOf(field: Field, values: readonly FilterValue[], isNot: boolean): 
 }
 
 /** Matches text that begins with `start`. Such codes have adjacent sort keys unless `start` is all digits. */
-function startWith(start: string, isKey: boolean): Condition {
-  const isSideBySide = isKey && !/^\d*$/.test(start);
-  const from = isSideBySide ? sortKey(start) : start;
-  return { kind: 'within', by: isSideBySide ? 'key' : 'text', ranges: [{ from, to: findEnd(from) }], isNot: false };
+function startWith(start: string, keys: Keys | undefined): Condition {
+  const from = /^\d*$/.test(start) ? undefined : keys?.at(start);
+  const by = from === undefined ? 'text' : 'key';
+  return { kind: 'within', by, ranges: [{ from: from ?? start, to: findEnd(from ?? start) }], isNot: false };
 }
 
 const SURROGATES_FIRST = 0xd800;
@@ -189,15 +205,15 @@ function findEnd(start: string): string | undefined {
 
 const SIGNS = { lt: '<', le: '<=', gt: '>', ge: '>=' } as const;
 
-function compareWith(field: Field, op: keyof typeof SIGNS, raw: FilterValue, isKey: boolean): Condition {
+function compareWith(field: Field, op: keyof typeof SIGNS, raw: FilterValue, keys: Keys | undefined): Condition {
   const day = field.type === 'timestamp' ? findDay(String(raw)) : undefined;
   const value = day ? day.from : parseValue(field, raw);
   // An empty value is neither less nor greater than any other. checkFilters refuses it for `le` and `ge`.
   if (value === '') return { kind: 'within', by: 'text', ranges: [], isNot: false };
   if (field.type === 'number') return { kind: 'compares', sign: SIGNS[op], value };
-  const by = isKey ? 'key' : field.type === 'date' ? 'day' : 'text';
-  const at = by === 'key' ? sortKey(value) : by === 'day' ? dayOf(value) : value;
-  const end = day ? day.to! : behind(at);
+  const by = keys ? 'key' : field.type === 'date' ? 'day' : 'text';
+  const at = keys ? keys.at(value) : by === 'day' ? dayOf(value) : value;
+  const end = day ? day.to! : (keys?.after ?? behind)(at);
   const ranges = {
     lt: { from: FILLED, to: at },
     le: { from: FILLED, to: end },

@@ -118,9 +118,9 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     ...timestamps(indexed),
   ],
   lines: [
-    field('ORDER_NUMBER', 'text', 'ORDER_NUMBER of the order the line belongs to.', { required: true }),
+    field('ORDER_NUMBER', 'text', 'ORDER_NUMBER of the order the line belongs to.', { required: true, ...indexed }),
     field('LINE_NUMBER', 'number', 'Number of the line within its order.', assigned),
-    field('PART_CODE', 'text', 'PART_CODE of the part ordered.'),
+    field('PART_CODE', 'text', 'PART_CODE of the part ordered.', indexed),
     field('DESCRIPTION', 'text', "Description of the item. Defaults to the part's description."),
     field('QUANTITY', 'number', 'Units ordered. Defaults to 1; negative for a return.'),
     field('NUMBER_SHIPPED', 'number', 'Units shipped, from 0 to QUANTITY.'),
@@ -128,7 +128,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     field('DISCOUNT', 'number', 'Discount on the line in percent.'),
     field('SERIAL_NUMBERS', 'text', 'Serial numbers of the units shipped, separated by commas.'),
     field('CARE_PLAN', 'flag', 'Whether the line is a care plan, which has no serial numbers.'),
-    field('LINE_REF_LOCK_CODE', 'text', 'Identifies the line in updates. Never changes.', assigned),
+    field('LINE_REF_LOCK_CODE', 'text', 'Identifies the line in updates. Never changes.', { ...assigned, ...indexed }),
     ...timestamps({}),
   ],
   customers: [
@@ -166,10 +166,13 @@ export const ADDRESS_FIELDS: readonly string[] = ['B', 'S'].flatMap((side) =>
   Object.keys(ADDRESS_PARTS).map((part) => side + part),
 );
 
-/** PIMS table, key field and noun of each record type. Callers identify a record by its key field. */
+/**
+ * PIMS table, key field and noun of each record type. Callers identify a record by its key field, and pages are sorted
+ * by it. The key of lines is their order; lines of one order are sorted by LINE_NUMBER.
+ */
 export const RECORD_TYPES = {
   orders: { table: 'ORDERS', key: 'ORDER_NUMBER', noun: 'order' },
-  lines: { table: 'ORDER_LINEITEMS', key: 'LINE_REF_LOCK_CODE', noun: 'line item' },
+  lines: { table: 'ORDER_LINEITEMS', key: 'ORDER_NUMBER', noun: 'line item' },
   customers: { table: 'CUSTOMER', key: 'CUSTOMER_CODE', noun: 'customer' },
   inventory: { table: 'INVENTORY', key: 'PART_CODE', noun: 'part' },
 } as const satisfies Record<RecordType, { table: string; key: string; noun: string }>;
@@ -186,8 +189,10 @@ export interface CustomField {
 type ListedField = Field & { readonly values: readonly string[] | null };
 
 export function viewField(shown: Field): ListedField {
+  // A table finds lines by a serial number, although the field has no index.
+  const isIndexed = shown.indexed || (!shown.custom && shown.name === 'SERIAL_NUMBERS');
   const values = shown.name === 'ORDER_TYPE' ? STAGES : shown.type === 'flag' ? ['Y', 'N'] : null;
-  return { ...shown, values };
+  return { ...shown, indexed: isIndexed, values };
 }
 
 export function buildDictionaries(customFields: readonly CustomField[]): Dictionaries {

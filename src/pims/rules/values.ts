@@ -120,6 +120,14 @@ export function sortKey(code: string): string {
   return leadingZeros > 0 ? `${key}:${formatCount(leadingZeros)}` : key;
 }
 
+/**
+ * Returns the text with which the sort keys of an order's lines begin. Lines are sorted as their orders, because a
+ * U+0001 of the number becomes two characters that come after the two behind the number.
+ */
+export const startOfLines = (orderNumber: string): string => sortKey(orderNumber).replaceAll('\u0001', '\u0001\u0002');
+export const sortKeyOfLine = ({ ORDER_NUMBER = '', LINE_NUMBER = '' }: Values): string =>
+  `${startOfLines(ORDER_NUMBER)}\u0001\u0001${LINE_NUMBER.length}${LINE_NUMBER}`;
+
 const formatCount = (count: number) => String(count).padStart(4, '0');
 
 const FORMS = {

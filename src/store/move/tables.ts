@@ -3,8 +3,10 @@ import { refuseCommand, type Refusal } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
+import type { Values } from '../../pims/rules/values.ts';
 import { listColumns } from '../../pims/writes/kinds-of-loads.ts';
 import { buildInsert, LEDGER_ROW, listNames, VERSION, type ScriptDialect } from '../pims/row-sql.ts';
+import { buildLineInsert } from '../pims/line-sql.ts';
 import { statement, type Bound, type Statement } from '../sql/writing.ts';
 
 /** The limits of a store's queries during a move, which runs alone and makes few queries. */
@@ -57,7 +59,7 @@ const describeTables =
   (store: MoveStore, tenant?: Tenant) =>
   (name: string, keys: string, others: string, copyMode: Table['copyMode']): Table => {
     const key = keys.split(' ');
-    return { store, tenant, name, key, columns: [...key, ...others.split(' ')], copyMode };
+    return { store, tenant, name, key, columns: [...key, ...(others ? others.split(' ') : [])], copyMode };
   };
 
 const USER_COLUMNS =
@@ -107,6 +109,7 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
     yield buildTable('CHANGES', 'SEQ', 'BEFORE AT CHANGED', 'append');
     yield buildTable('MOVEMENTS', 'PART_CODE NUMBER', LEDGER_ROW.slice(1).join(' '), 'append');
     yield buildTable('SERIALS', 'PART_CODE SERIAL', 'ORDER_NUMBER', 'append');
+    yield buildTable('LINE_SERIALS', 'SERIAL LINE_KEY', '', 'append');
     yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append');
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
       const dictionary = dictionaries[recordType];
@@ -158,20 +161,22 @@ export function loadRows(table: Table, after: TableRow = [], limit: number): Pro
   return table.store.readTable(table, buildSelect, [...after, limit]);
 }
 
-/** Builds the statements that insert a row into a table, and for a record also into its search index. */
+/** Builds the statements that insert a row into a table, and what is derived from a record or a line. */
 export function buildInserter(
   table: Table,
   name: string,
-  dialect: Pick<ScriptDialect, 'insertRecord'>,
+  dialect: ScriptDialect,
 ): (row: TableRow) => readonly Statement[] {
   const { tenant, columns, key, recordType, dictionary, copyMode } = table;
-  if (recordType && dictionary && recordType !== 'lines') {
+  if (recordType && dictionary) {
+    const toValues = (row: TableRow): Values =>
+      Object.fromEntries(columns.map((column, at) => [column, String(row[at])]));
+    if (recordType === 'lines') {
+      const insertLine = buildLineInsert(dictionary, dialect);
+      return (row) => [insertLine(toValues(row))];
+    }
     const insertRecord = dialect.insertRecord(recordType, dictionary);
-    const names = columns.slice(2);
-    return ([sortKey, version, ...values]) => {
-      const record = Object.fromEntries(names.map((column, at) => [column, values[at] as string]));
-      return insertRecord(sortKey as string, record, version as string);
-    };
+    return (row) => insertRecord(row[0] as string, toValues(row), row[1] as string);
   }
   const insert = buildInsert(name, columns, key);
   if (tenant && copyMode === 'append') return (row) => [insert(row)];

@@ -28,6 +28,8 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
   readonly fieldType: string;
   /** The statements that follow the addition of a field. */
   readonly fieldsChanged: readonly Statement[];
+  /** Returns further columns of a line, and their values. */
+  readonly lineColumns: (dictionary: FieldDictionary, line: Values) => Readonly<Record<string, Bound>>;
   /** Builds an expression for a JSON object as text, from names and the expressions of their values. */
   recordJson(columns: readonly Column[]): string;
   /** Builds the statements that insert a record with this version, and its search index. */

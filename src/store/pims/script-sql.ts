@@ -11,15 +11,13 @@ import { listColumns, ORDER_FIELDS, STAGE_FIELDS } from '../../pims/writes/kinds
 import { keyOf } from '../../pims/writes/kinds-of-saves.ts';
 import type { KeptSerial, LedgerRow, Load, LoadsOfMany, Save, Saves } from '../../pims/writes/script.ts';
 import { statement, type Bound, type Row, type Statement } from '../sql/writing.ts';
+import { buildLineSaves } from './line-sql.ts';
 import { buildLooks, type LookSql } from './look-sql.ts';
 import {
   buildInsert,
-  buildUpdate,
   columnsOf,
   LEDGER_ROW,
   listNames,
-  listValues,
-  newLockCode,
   newVersion,
   tagColumn,
   VERSION,
@@ -188,9 +186,6 @@ type SaveSql = {
   readonly [Name in keyof Saves]: (...args: Parameters<Saves[Name]>) => Iterable<Statement>;
 };
 
-const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
-const OF_LINE = 'WHERE "ORDER_NUMBER" = ? AND "LINE_NUMBER" = ?';
-const lineKey = (line: Values): Bound[] => [line['ORDER_NUMBER']!, Number(line['LINE_NUMBER'])];
 const ANSWER = ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT'];
 const STOCK = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'MODIFIED_DATE'];
 /**
@@ -200,22 +195,13 @@ const EXPIRED_PER_WRITE = 20;
 const CHANGES_PER_DELETION = 1000;
 
 function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql {
-  const lines = dialect.table('ORDER_LINEITEMS');
   const answers = dialect.table('IDEMPOTENCY');
   const insert = ofKeyedTypes((recordType) => {
     const insertRecord = dialect.insertRecord(recordType, dictionaries[recordType]);
     return (record: Values) => insertRecord(sortKey(keyOf(recordType, record)), record, newVersion());
   });
   const update = ofKeyedTypes((recordType) => dialect.updateRecord(recordType, dictionaries[recordType]));
-  const lineNames = [...dictionaries.lines.keys()];
-  const lineNumberAt = lineNames.indexOf('LINE_NUMBER');
-  const insertRow = buildInsert(lines, lineNames, LINE_KEY);
-  const insertLine = (line: Values) => {
-    line['LINE_REF_LOCK_CODE'] ||= newLockCode();
-    const values: Bound[] = listValues(lineNames, line);
-    values[lineNumberAt] = Number(line['LINE_NUMBER']);
-    return insertRow(values);
-  };
+  const lineSaves = buildLineSaves(dictionaries.lines, dialect);
   const keepAnswer = buildInsert(answers, ANSWER, ANSWER.slice(0, 2));
   const deleteOldAnswers = `DELETE FROM ${answers} WHERE ("OPERATION", "IDEMPOTENCY_KEY") IN
     (SELECT "OPERATION", "IDEMPOTENCY_KEY" FROM ${answers} WHERE "CREATED_AT" < ? LIMIT ${EXPIRED_PER_WRITE})`;
@@ -238,18 +224,12 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
     *updateStocks(parts) {
       for (const [, part] of parts) yield* update.inventory(sortKey(part['PART_CODE']!), STOCK, part);
     },
-    insertLine: (line) => [insertLine(line)],
+    ...lineSaves,
     *insertLines(these) {
-      for (const line of these) yield insertLine(line);
+      for (const line of these) yield* lineSaves.insertLine(line);
       const orders = new Set(these.map((line) => sortKey(line['ORDER_NUMBER']!)));
       if (orders.size > 0) yield statement(moveVersions, newVersion(), JSON.stringify([...orders]));
     },
-    updateLine(line, change) {
-      const names = changedNames(line, change);
-      const values = [...listValues(names, change), ...lineKey(line)];
-      return names.length === 0 ? [] : [buildUpdate(lines, names, LINE_KEY, values)];
-    },
-    deleteLine: (line) => [statement(`DELETE FROM ${lines} ${OF_LINE}`, ...lineKey(line))],
     raiseCounter: (recordType, number) => [
       statement(
         `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`,

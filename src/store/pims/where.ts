@@ -4,7 +4,7 @@
  */
 import { dayOf, type FilterTerm, type FilterTree, type Range, type Sign, type Sort } from '../../pims/reads/query.ts';
 import { sortKey } from '../../pims/rules/values.ts';
-import { RECORD_TYPES, type KeyedType } from '../../pims/rules/fields.ts';
+import { RECORD_TYPES, type RecordType } from '../../pims/rules/fields.ts';
 
 type Bind = (value: string) => string;
 
@@ -13,6 +13,11 @@ export interface Dialect {
   equals(column: string, isIndexed: boolean, bind: () => string): string;
   /** Builds an expression that is true if the column is one of the texts of a JSON list. */
   isOneOf(column: string, isIndexed: boolean, bind: () => string): string;
+  /** Builds an expression that is true if the column is a LINE_KEY that a SELECT returns. An index finds them. */
+  isIn(column: string, select: string): string;
+  /** The table of the serial numbers of lines, and LINE_NUMBER as text. */
+  readonly lineSerials: string;
+  readonly lineNumber: string;
   /** Builds a table of the two ends of each range of a JSON list, as columns `low` and `high`. */
   ranges(placeholder: string): string;
   /** Builds an expression that compares the number in a column with the value. It is never true for an empty column. */
@@ -37,7 +42,7 @@ export interface Where {
   readonly indexLed: boolean;
 }
 
-export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dialect): Where {
+export function buildWhere(recordType: RecordType, tree: FilterTree, dialect: Dialect): Where {
   const values: string[] = [];
   const bindValue = (value: string) => {
     values.push(value);
@@ -61,8 +66,9 @@ export const isIndexed = (term: FilterTerm): boolean =>
   term.field.indexed && term.kind === 'is' && !term.isNot && term.values.length === 1;
 
 /** Returns whether an index finds the records of the term in any order. */
-export function isGathered(recordType: KeyedType, term: FilterTerm): boolean {
+export function isGathered(recordType: RecordType, term: FilterTerm): boolean {
   const isKey = term.field.name === RECORD_TYPES[recordType].key;
+  if (term.kind === 'among') return !term.isNot && (isKey || !term.values.includes(''));
   if (!term.field.indexed || (term.kind !== 'is' && term.kind !== 'within') || term.isNot) return false;
   if (term.kind === 'is') return term.values.length > 1;
   const [range] = term.ranges;
@@ -83,16 +89,22 @@ export function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): stri
 }
 
 /** Builds the condition of one term. Calls `bind` once for each value that it needs. */
-export function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dialect, bind: Bind): string {
+export function buildTerm(recordType: RecordType, term: FilterTerm, dialect: Dialect, bind: Bind): string {
   const { field } = term;
-  const column = `"${field.name}"`;
+  const column = field.name === 'LINE_NUMBER' ? dialect.lineNumber : `"${field.name}"`;
   if (term.kind === 'contains') return term.value === '' ? 'TRUE' : dialect.contains(column, bind(term.value));
   if (term.kind === 'compares') return dialect.compares(column, term.sign, bind(term.value));
-  if (term.kind === 'within') return buildRanges(recordType, term, dialect, bind);
+  if (term.kind === 'within') return buildRanges(recordType, term, column, dialect, bind);
+  if (term.kind === 'among') {
+    const [from, where] = buildAmong(term, dialect, bind);
+    const found = from ? dialect.isIn('"SORT_KEY"', `SELECT "LINE_KEY" FROM ${from} WHERE ${where}`) : where;
+    const isEmpty = from && term.values.includes('') ? ` OR ${column} = ''` : '';
+    return `${term.isNot ? 'NOT ' : ''}(${found}${isEmpty})`;
+  }
   const isKey = field.name === RECORD_TYPES[recordType].key;
   const isDay = field.type === 'date' && field.indexed && dialect.findsDates === 'by day';
   const by = isKey ? 'key' : isDay ? 'day' : 'text';
-  const searched = sortColumn({ field, by });
+  const searched = by === 'text' ? column : sortColumn({ field, by });
   const format = { key: sortKey, day: dayOf, text: (text: string) => text }[by];
   const values = term.values.map((one) => format(one));
   const [value] = values;
@@ -102,13 +114,25 @@ export function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dial
   return dialect.equals(column, isText, () => bind(value!));
 }
 
+/** Builds the condition of the rows that find the lines, after their table unless it has the lines. */
+export function buildAmong(
+  { field, values }: FilterTerm & { kind: 'among' },
+  dialect: Dialect,
+  bind: Bind,
+): [from: string | undefined, where: string] {
+  const [from, column] =
+    field.name === 'ORDER_NUMBER' ? [undefined, '"ORDER_NUMBER"'] : [dialect.lineSerials, '"SERIAL"'];
+  return [from, dialect.isOneOf(column, false, () => bind(JSON.stringify(values)))];
+}
+
 function buildRanges(
-  recordType: KeyedType,
+  recordType: RecordType,
   { field, by, ranges, isNot }: FilterTerm & { kind: 'within' },
+  text: string,
   dialect: Dialect,
   bind: Bind,
 ): string {
-  const column = sortColumn({ field, by });
+  const column = by === 'text' ? text : sortColumn({ field, by });
   const not = isNot ? 'NOT ' : '';
   const [range, next] = ranges;
   if (range === undefined) return 'FALSE';
@@ -140,7 +164,7 @@ export interface Bounds {
 }
 
 /** Turns the ranges of the sorted field, in terms that must all hold, into the bounds of the walk. */
-export function takeBounds(recordType: KeyedType, tree: FilterTree, sort: Sort | undefined) {
+export function takeBounds(recordType: RecordType, tree: FilterTree, sort: Sort | undefined) {
   const { key } = RECORD_TYPES[recordType];
   const [name, by] = sort ? [sort.field.name, sort.by] : [key, 'key'];
   let bounds: Bounds | undefined;

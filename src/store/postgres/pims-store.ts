@@ -191,7 +191,7 @@ export class PostgresPimsStore implements PimsStore {
     return found && { record: found[1], tag: found[4]! };
   }
 
-  async queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
+  async queryRecords(recordType: RecordType, request: QueryRequest): Promise<Outcome<Page>> {
     const query = await parseWithFields({ sql: () => this.#sql, refresh: () => this.dictionaries() }, (sql) =>
       sql.buildPageSql(recordType, request),
     );
@@ -243,7 +243,7 @@ export class PostgresPimsStore implements PimsStore {
     return (await this.#changes.askKey(JSON.stringify([after, limit])))!;
   }
 
-  #readPage(recordType: KeyedType, request: QueryRequest): Promise<Outcome<PageRows>> {
+  #readPage(recordType: RecordType, request: QueryRequest): Promise<Outcome<PageRows>> {
     return this.#readInTurn(
       request.signal,
       (sql) => sql.buildPageSql(recordType, request).alone,

@@ -6,7 +6,7 @@
 import type { QueryRequest } from '../../../pims/pims-port.ts';
 import type { FilterTerm, FilterTree } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
-import { RECORD_TYPES, type KeyedType, type RecordType } from '../../../pims/rules/fields.ts';
+import { RECORD_TYPES, type RecordType } from '../../../pims/rules/fields.ts';
 import type { Json } from '../../../pims/rules/json.ts';
 import { CANCELLED, type Column } from '../../pims/row-sql.ts';
 import { buildWhere, findNeedle, isGathered, isIndexed, type Dialect, type Where } from '../../pims/where.ts';
@@ -117,7 +117,7 @@ export interface PageQuery {
 export const isModified = ({ field }: FilterTerm): boolean => field.name === 'MODIFIED_DATE';
 
 /** Returns whether the index of any term finds its records in another order than the page needs. */
-export const isFoundFirst = (recordType: KeyedType, tree: FilterTree): boolean =>
+export const isFoundFirst = (recordType: RecordType, tree: FilterTree): boolean =>
   tree.flat().some((term) => isGathered(recordType, term) || (isIndexed(term) && isModified(term)));
 
 /** Lists the columns of a LoadedRow. */
@@ -128,7 +128,7 @@ export const listPageColumns = (
   [key, json, `(${fieldsVersion})`, withLines ? 'x.lines' : 'NULL', count, value, withLines?.tag ?? 'NULL'].join();
 
 export function buildPage(
-  recordType: KeyedType,
+  recordType: RecordType,
   tree: FilterTree,
   { limit, after, bytesMax, fields, isCounted = false }: QueryRequest,
   dialect: Dialect,

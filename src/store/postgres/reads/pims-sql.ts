@@ -50,7 +50,7 @@ export const LARGE = '';
 /** Ends each cell of an exported record, since texts of PostgreSQL cannot contain NUL. */
 const CELL_END = { sql: 'chr(1)', text: '\x01', byte: 1 };
 
-const filterDialect: Dialect = {
+const filterDialect = (table: (name: string) => string): Dialect => ({
   equals: (column, isIndexed, bind) =>
     isIndexed
       ? // The planner would multiply both estimates. With `coalesce`, it assumes half of the rows for the second.
@@ -63,6 +63,10 @@ const filterDialect: Dialect = {
     if (!isIndexed) return whole;
     return `left(${column}, ${INDEXED_CHARACTERS}) = ${buildAnyOf(`left(value, ${INDEXED_CHARACTERS})`)} AND ${whole}`;
   },
+  // The array is found first, because the planner cannot estimate how many lines have a number.
+  isIn: (column, select) => `${column} = ANY (ARRAY(${select}))`,
+  lineSerials: table('LINE_SERIALS'),
+  lineNumber: '("LINE_NUMBER"::text COLLATE "C")',
   ranges: (placeholder) =>
     `(SELECT value ->> 0 AS low, value ->> 1 AS high FROM json_array_elements(${placeholder}::json) value) ranges`,
   compares: (column, sign, placeholder) => `(nullif(${column}, '')::numeric ${sign} ${placeholder}::numeric) IS TRUE`,
@@ -74,7 +78,7 @@ const filterDialect: Dialect = {
   search: (_table, placeholder) => `search LIKE ${placeholder}`,
   searchNeedle: (needle) =>
     Array.from(needle).length < TRIGRAM ? undefined : `%${lowerEach(needle).replace(/[\\%_]/g, '\\$&')}%`,
-};
+});
 
 export type PostgresPimsSql = ReturnType<typeof buildPimsSql>;
 
@@ -92,7 +96,9 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries, version
     const dictionary = dictionaries[recordType];
     return recordJson([...columnsOf((names ? pickFields(dictionary, recordType, names) : dictionary).keys()), ...more]);
   };
-  const pageJson = ofKeyedTypes((recordType) => lazy(() => json(recordType)));
+  const lazyJson = (recordType: RecordType) => lazy(() => json(recordType));
+  const pageJson = { ...ofKeyedTypes(lazyJson), lines: lazyJson('lines') };
+  const filters = filterDialect(table);
   // The version of the dictionaries, which is read with everything that depends on them, to detect a change.
   const fieldsVersion = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = 'fields'`;
   const all = `string_agg(j, ',' ORDER BY n)`;
@@ -130,7 +136,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries, version
     changes: buildChanges(table('CHANGES')),
     /** Locks the tenant for a transaction that writes. */
     lock: `${fieldsVersion} FOR UPDATE`,
-    ordersWithLines: lazy(() => byKeys('orders', smallLines(wrapLine(json('lines'))))),
+    ordersWithLines: lazy(() => byKeys('orders', smallLines(wrapLine(pageJson.lines())))),
     records: ofKeyedTypes((recordType) => lazy(() => byKeys(recordType))),
     /** Reads at most SMALL_ORDERS + 1 orders of each storefront number. */
     ordersByReference: lazy(
@@ -143,7 +149,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries, version
     /** Reads these fields of every record of a type in the order of its key. See joinCells. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
-    buildPageSql(recordType: KeyedType, request: QueryRequest): PageQuery {
+    buildPageSql(recordType: RecordType, request: QueryRequest): PageQuery {
       const sort = parseSort(dictionaries[recordType], recordType, request.sort);
       const tree = parseFilters(dictionaries[recordType], recordType, request.filters);
       const { fields, hasLines } = request;
@@ -151,9 +157,9 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries, version
       const withLines = hasLines ? joinLines(orderParts) : undefined;
       const modified = table(`${RECORD_TYPES[recordType].table}_MODIFIED`);
       const parts = { table: tableOf(recordType), modified, json: record, withLines, fieldsVersion, version };
-      if (!sort && !isFoundFirst(recordType, tree)) return buildPage(recordType, tree, request, filterDialect, parts);
+      if (!sort && !isFoundFirst(recordType, tree)) return buildPage(recordType, tree, request, filters, parts);
       const { after, limit, isCounted = false } = request;
-      return buildSortedPage({ recordType, tree, sort, after, limit, isCounted }, filterDialect, parts);
+      return buildSortedPage({ recordType, tree, sort, after, limit, isCounted }, filters, parts);
     },
   };
 }
@@ -172,7 +178,7 @@ export function joinCells(records: readonly string[]): Uint8Array {
 }
 
 export const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
-  equals: (...of) => filterDialect.equals(...of),
+  equals: (...of) => filterDialect(table).equals(...of),
   table,
   fieldType: `TEXT COLLATE "C" NOT NULL DEFAULT ''`,
   list: 'SELECT value FROM json_array_elements_text(?::json) value',
@@ -181,6 +187,7 @@ export const scriptDialect = (table: (name: string) => string): ScriptDialect =>
   // The server itself limits the time of a statement.
   charge: () => 'TRUE',
   fieldsChanged: [statement(`UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`)],
+  lineColumns: (dictionary, line) => ({ folded: foldedValues(dictionary, line) }),
   recordJson,
   insertRecord(recordType, dictionary) {
     const names = listColumns(recordType, dictionary);

@@ -2,7 +2,7 @@
  * The SQL of a page that is sorted by a field, or whose indexes do not find records in the order of their keys. If they
  * find few records, all are found first and then sorted; otherwise one index is walked. Source: decision 0035.
  */
-import type { KeyedType } from '../../../pims/rules/fields.ts';
+import type { RecordType } from '../../../pims/rules/fields.ts';
 import { parsePosition, type FilterTerm, type FilterTree, type Sort } from '../../../pims/reads/query.ts';
 import {
   buildTerm,
@@ -22,7 +22,7 @@ const KEY_LAST = '\u{10ffff}';
 const INDEXED_CHARACTERS = 256;
 
 interface Asked {
-  readonly recordType: KeyedType;
+  readonly recordType: RecordType;
   readonly tree: FilterTree;
   readonly sort: Sort | undefined;
   readonly after: string;
@@ -30,7 +30,7 @@ interface Asked {
   readonly isCounted: boolean;
 }
 
-const isLed = (recordType: KeyedType, term: FilterTerm): boolean => isIndexed(term) || isGathered(recordType, term);
+const isLed = (recordType: RecordType, term: FilterTerm): boolean => isIndexed(term) || isGathered(recordType, term);
 
 /** Builds the query of a page; its rows come in the order of the page. */
 export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts): PageQuery {

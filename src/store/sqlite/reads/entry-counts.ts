@@ -2,7 +2,7 @@
  * Finds the filters with the fewest records. Entries of indexes are counted for each query, up to a bound, so that the
  * result follows the data; counts of common values are cached for a while.
  */
-import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
+import { RECORD_TYPES, type RecordType } from '../../../pims/rules/fields.ts';
 import type { FilterTerm } from '../../../pims/reads/query.ts';
 import type { Database } from '../files/database.ts';
 
@@ -33,7 +33,7 @@ interface KeptCount {
   readonly until: number;
 }
 
-/** A term, and the SQL of its entries in an index. */
+/** A term, and the SQL of its entries in a table or an index. */
 export interface Candidate {
   readonly term: FilterTerm;
   readonly entries: string;
@@ -67,7 +67,7 @@ export function makeEntryCounts(db: Database) {
   };
 
   /** Returns trigrams in fewer than `most` records, the rarest first. With the lowest bound, two are enough. */
-  const countTrigrams = (recordType: KeyedType, trigrams: readonly string[], most: number) => {
+  const countTrigrams = (recordType: RecordType, trigrams: readonly string[], most: number) => {
     const search = `${RECORD_TYPES[recordType].table}_SEARCH`;
     const counted: { readonly trigram: string; readonly records: number }[] = [];
     for (const trigram of trigrams) {
@@ -83,14 +83,13 @@ export function makeEntryCounts(db: Database) {
       left = ENTRIES_MAX;
     },
     /** Finds the term with the fewest entries in its index. `isKnown` means that all of them were counted. */
-    findFewest(recordType: KeyedType, candidates: readonly Candidate[]) {
-      const { table } = RECORD_TYPES[recordType];
+    findFewest(candidates: readonly Candidate[]) {
       let term = candidates[0]?.term;
       for (const isFirst of [true, false]) {
         const most = isFirst ? FEW : shareOf(candidates.length);
         let least = most;
         for (const candidate of candidates) {
-          const entries = countEntries(`${table} ${candidate.entries}`, candidate.values, most);
+          const entries = countEntries(candidate.entries, candidate.values, most);
           if (entries < least) [term, least] = [candidate.term, entries];
         }
         if (least < most) return { term, isKnown: true };
@@ -101,7 +100,7 @@ export function makeEntryCounts(db: Database) {
      * Chooses one or two of these trigrams that few records have, so that the search index does not walk the long lists
      * of the others. If all have many, it chooses some that contain all characters.
      */
-    findRare(recordType: KeyedType, trigrams: readonly string[]) {
+    findRare(recordType: RecordType, trigrams: readonly string[]) {
       const some = trigrams.slice(0, TRIGRAMS_MAX);
       // Trigrams that are far from each other exclude more records together.
       const order = some.toSorted((a, b) => distanceToEnd(some, a) - distanceToEnd(some, b));

@@ -3,9 +3,10 @@
  * built only for the page. The cost therefore depends on the size of the page, not on the number of matches. Source:
  * decision 0035.
  */
-import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
+import { RECORD_TYPES, type RecordType } from '../../../pims/rules/fields.ts';
 import type { FilterTerm, FilterTree, Sort } from '../../../pims/reads/query.ts';
 import {
+  buildAmong,
   buildTerm,
   findNeedle,
   isGathered,
@@ -50,6 +51,9 @@ const SHAPES_MAX = 256;
 export const dialect: Dialect = {
   equals: (column, _isIndexed, bind) => `${column} = ${bind()}`,
   isOneOf: (column, _isIndexed, bind) => `${column} IN (SELECT value FROM json_each(${bind()}))`,
+  isIn: (column, select) => `${column} IN (${select} AND charge_row(LINE_KEY))`,
+  lineSerials: '"LINE_SERIALS"',
+  lineNumber: 'CAST("LINE_NUMBER" AS TEXT)',
   ranges: (placeholder) => `(SELECT value ->> 0 AS low, value ->> 1 AS high FROM json_each(${placeholder}))`,
   compares: (column, sign, placeholder) =>
     `(${column} <> '' AND compare_decimals(${column}, ${placeholder}) ${sign} 0)`,
@@ -77,7 +81,7 @@ interface Walk {
 
 /** Everything that the SQL of a page depends on. Values are placeholders. */
 interface Shape {
-  readonly recordType: KeyedType;
+  readonly recordType: RecordType;
   readonly sort: Sort | undefined;
   readonly walks: readonly Walk[];
   readonly condition: string;
@@ -89,7 +93,7 @@ interface Shape {
 }
 
 /** `json` has the SQL that builds a record from the columns of its table. */
-export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
+export function makePageBuilder(json: Readonly<Record<RecordType, string>>) {
   /** SQL by shape: the cache of prepared statements finds the same text fastest. */
   const built = new Map<string, string>();
   const buildShape = (shape: Shape) => {
@@ -106,7 +110,7 @@ export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
     return sql;
   };
   return {
-    buildPage(recordType: KeyedType, filters: FilterTree, counts: EntryCounts, sort?: Sort): PageSql {
+    buildPage(recordType: RecordType, filters: FilterTree, counts: EntryCounts, sort?: Sort): PageSql {
       counts.beginQuery();
       const { tree, bounds = {} } = takeBounds(recordType, filters, sort);
       const buildFromLeads = (leads: readonly (FilterTerm | undefined)[]) => {
@@ -147,14 +151,14 @@ const isByField = (sort: Sort | undefined): sort is Sort => sort !== undefined &
  * Finds the lead of each alternative. If one alternative has none, no lead is used, and the query walks all records.
  * `large` is a lead that finds many.
  */
-function findLeads(recordType: KeyedType, tree: FilterTree, counts: EntryCounts, isSorted: boolean) {
+function findLeads(recordType: RecordType, tree: FilterTree, counts: EntryCounts, isSorted: boolean) {
   const found = tree.map((terms) => findLead(recordType, terms, counts, isSorted));
   const isLed = found.every(({ lead }) => lead);
   return { leads: found.map(({ lead }) => (isLed ? lead : undefined)), large: found.length === 1 && found[0]!.large };
 }
 
 function findLead(
-  recordType: KeyedType,
+  recordType: RecordType,
   terms: readonly FilterTerm[],
   counts: EntryCounts,
   isSorted: boolean,
@@ -165,7 +169,7 @@ function findLead(
   if (key) return { lead: key };
   if (exact.length === 1 && gathered.length === 0 && !isSorted) return { lead: exact[0] };
   const candidates = [...exact, ...gathered].map((term) => buildCandidate(recordType, term));
-  const { term: fewest, isKnown } = counts.findFewest(recordType, candidates);
+  const { term: fewest, isKnown } = counts.findFewest(candidates);
   if (isKnown || (exact.length > 0 && !isSorted)) return { lead: fewest };
   const needle = terms.find((term) => findNeedle([term], dialect) !== undefined);
   const isRare = (term: FilterTerm) =>
@@ -174,10 +178,15 @@ function findLead(
   return { large: isSorted ? undefined : gathered[0] };
 }
 
-function buildCandidate(recordType: KeyedType, term: FilterTerm): Candidate {
+function buildCandidate(recordType: RecordType, term: FilterTerm): Candidate {
   const values: string[] = [];
-  const condition = buildTerm(recordType, term, dialect, (value) => (values.push(value), '?'));
-  return { term, entries: `${indexOf(recordType, term)} WHERE ${condition}`, values };
+  const bindNext = (value: string) => (values.push(value), '?');
+  const { table } = RECORD_TYPES[recordType];
+  const [from = table, condition] =
+    term.kind === 'among'
+      ? buildAmong(term, dialect, bindNext)
+      : [`${table} ${indexOf(recordType, term)}`, buildTerm(recordType, term, dialect, bindNext)];
+  return { term, entries: `${from} WHERE ${condition}`, values };
 }
 
 /** Builds a condition for keys after ?1, between the ends of the page. */
@@ -193,10 +202,11 @@ function beyondKey(column: string, { from, to, sort }: Shape): string {
 function buildByKey(shape: Shape): string {
   const { recordType, sort, walks, condition, isTested, json } = shape;
   const { table } = RECORD_TYPES[recordType];
+  const id = idOf(recordType);
   const order = sort ? ' DESC' : '';
   const beyond = beyondKey('SORT_KEY', shape);
   // If every examined record is on the page, it is enough to check the time.
-  const charge = isTested ? 'walk_row(SORT_KEY)' : 'charge_row(ID)';
+  const charge = isTested ? 'walk_row(SORT_KEY)' : `charge_row(${id})`;
   const [walk] = walks;
   if (!walk || (walks.length === 1 && isIndexed(walk.lead)))
     return `SELECT SORT_KEY, NULL, ${json} FROM ${table} ${walk ? indexOf(recordType, walk.lead) : ''}
@@ -204,19 +214,20 @@ function buildByKey(shape: Shape): string {
   // The search index finds records in no order. The plus sign makes SQLite sort them.
   const found = walks.map(({ lead, condition: which }) =>
     isIndexed(lead)
-      ? `SELECT SORT_KEY AS "found key", ID AS "found ID" FROM ${table} ${indexOf(recordType, lead)}
+      ? `SELECT SORT_KEY AS "found key", ${id} AS "found ID" FROM ${table} ${indexOf(recordType, lead)}
         WHERE ${which} AND ${beyond}`
-      : `SELECT +SORT_KEY AS "found key", ID AS "found ID" FROM ${findBy(recordType, lead, which)} AND ${beyondKey('+SORT_KEY', shape)}`,
+      : `SELECT +SORT_KEY AS "found key", ${id} AS "found ID" FROM ${findBy(recordType, lead, which)} AND ${beyondKey('+SORT_KEY', shape)}`,
   );
   // SQLite keeps the order of an inner SELECT that has a limit. -1 is no limit.
   const sorted = `${found.join(' UNION ')} ORDER BY "found key"${order} ${isTested ? 'LIMIT -1' : LIMIT}`;
-  return `SELECT SORT_KEY, NULL, ${json} FROM (${sorted}) CROSS JOIN ${table} ON ID = "found ID"
+  return `SELECT SORT_KEY, NULL, ${json} FROM (${sorted}) CROSS JOIN ${table} ON ${id} = "found ID"
     WHERE ${charge} ${isTested ? `AND (${condition})` : ''} ${LIMIT}`;
 }
 
 /** Builds SQL that finds and sorts few records, or walks the index of the field, backwards if descending. */
 function buildSorted({ recordType, walks, condition, from, to, json }: Shape, sort: Sort): string {
   const { table } = RECORD_TYPES[recordType];
+  const id = idOf(recordType);
   const value = sortColumn(sort);
   const [sign, order] = sort.isDescending ? ['<', 'DESC'] : ['>', ''];
   const end = from ? `${value} >= ${from}` : to ? `${value} < ${to}` : 'TRUE';
@@ -232,23 +243,26 @@ function buildSorted({ recordType, walks, condition, from, to, json }: Shape, so
     const same = walk(`${value} = ?2 AND SORT_KEY ${sign} ?1`, byKey);
     return `${same} UNION ALL ${walk(`${value} ${sign} ${start}`, byValue)} ${LIMIT}`;
   }
-  const found = walks.map((walk) => `SELECT ID AS "found ID" FROM ${findBy(recordType, walk.lead, walk.condition)}`);
+  const found = walks.map((walk) => `SELECT ${id} AS "found ID" FROM ${findBy(recordType, walk.lead, walk.condition)}`);
   return `SELECT SORT_KEY, ${value}, ${json} FROM (
-      SELECT ID AS "sorted ID" FROM (${found.join(' UNION ')}) CROSS JOIN ${table} ON ID = "found ID"
+      SELECT ${id} AS "sorted ID" FROM (${found.join(' UNION ')}) CROSS JOIN ${table} ON ${id} = "found ID"
       WHERE (${condition}) AND (${value}, SORT_KEY) ${sign} (${start}, ?1) AND ${end} ORDER BY ${byValue}
-    ) CROSS JOIN ${table} ON ID = "sorted ID" ${LIMIT}`;
+    ) CROSS JOIN ${table} ON ${id} = "sorted ID" ${LIMIT}`;
 }
 
+/** Returns the column that finds a row fastest. Lines have no ID. */
+const idOf = (recordType: RecordType) => (recordType === 'lines' ? 'SORT_KEY' : 'ID');
+
 /** Builds the SQL of the records that one index finds, in no particular order. */
-function findBy(recordType: KeyedType, lead: FilterTerm, condition: string): string {
+function findBy(recordType: RecordType, lead: FilterTerm, condition: string): string {
   const { table } = RECORD_TYPES[recordType];
   const [index, which] =
     lead.kind === 'contains' ? ['', dialect.search(table, condition)] : [indexOf(recordType, lead), condition];
-  return `${table} ${index} WHERE ${which} AND charge_row(ID)`;
+  return `${table} ${index} WHERE ${which} AND charge_row(${idOf(recordType)})`;
 }
 
-/** Names the index, since the planner knows nothing of the data. SQLite finds the index of the key by itself. */
-function indexOf(recordType: KeyedType, { field: { name } }: FilterTerm): string {
+/** Names the index, since the planner knows nothing of the data. SQLite finds those of keys and of lines by itself. */
+function indexOf(recordType: RecordType, { kind, field: { name } }: FilterTerm): string {
   const { table, key } = RECORD_TYPES[recordType];
-  return name === key ? '' : `INDEXED BY ${table}_${name}`;
+  return name === key || kind === 'among' ? '' : `INDEXED BY ${table}_${name}`;
 }

@@ -7,7 +7,6 @@ import {
   pickFields,
   RECORD_TYPES,
   type Dictionaries,
-  type KeyedType,
   type RecordType,
 } from '../../../pims/rules/fields.ts';
 import type { QueryRequest } from '../../../pims/pims-port.ts';
@@ -45,6 +44,7 @@ export const scriptDialect: ScriptDialect = {
   charge: (column) => `charge_row(${column})`,
   // SQLite itself notifies every connection of a changed schema.
   fieldsChanged: [],
+  lineColumns: () => ({}),
   recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,
   insertRecord(recordType, dictionary) {
     const { table } = RECORD_TYPES[recordType];
@@ -83,17 +83,18 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     return scriptDialect.recordJson([...columns, ...more]);
   };
   const keyedJson = ofKeyedTypes(json);
-  const pages = makePageBuilder(keyedJson);
+  const pageJson = { ...keyedJson, lines: json('lines') };
+  const pages = makePageBuilder(pageJson);
   // These pages have an empty row for each record.
-  const countedPages = makePageBuilder(ofKeyedTypes(() => "''"));
+  const countedPages = makePageBuilder({ ...ofKeyedTypes(() => "''"), lines: "''" });
   // The lines of an order are side by side in the primary key of the table, so they need no sorting.
   const linesOf = (line: string, order: string) =>
     `(SELECT json_group_array(${line}) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ${order})`;
-  const wholeLine = `json_object('ORDER_LINEITEMS', ${json('lines')})`;
+  const wholeLine = `json_object('ORDER_LINEITEMS', ${pageJson.lines})`;
   const charged = 'AND charge_row(LINE_NUMBER)';
   /** Builds the columns of a page after the keys. */
-  const pageColumns = (recordType: KeyedType, { fields, hasLines }: QueryRequest) => {
-    const record = fields ? json(recordType, fields) : keyedJson[recordType];
+  const pageColumns = (recordType: RecordType, { fields, hasLines }: QueryRequest) => {
+    const record = fields ? json(recordType, fields) : pageJson[recordType];
     return hasLines ? `${record}, ${linesOf(wholeLine, `ORDERS.ORDER_NUMBER ${charged}`)}` : record;
   };
   const records = ofKeyedTypes(
@@ -122,14 +123,14 @@ export function buildPimsSql(dictionaries: Dictionaries) {
         ON o.REFERENCE_NUMBER = q.value AND charge_row(o.ID) ${LIMIT}`,
     /** Reads these fields of every record of a type in the order of its key, as one text. */
     rows,
-    buildPageSql(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): PageRead {
+    buildPageSql(recordType: RecordType, request: QueryRequest, counts: EntryCounts): PageRead {
       const { filters, limit, bytesMax, after, hasLines = false, isCounted } = request;
       const sort = parseSort(dictionaries[recordType], recordType, request.sort);
       const tree = parseFilters(dictionaries[recordType], recordType, filters);
       const isPlain = !request.fields && !hasLines;
       const builder = isPlain
         ? pages
-        : makePageBuilder({ ...keyedJson, [recordType]: pageColumns(recordType, request) });
+        : makePageBuilder({ ...pageJson, [recordType]: pageColumns(recordType, request) });
       const page = builder.buildPage(recordType, tree, counts, sort);
       // The page before this one was probably too long for the event loop, so this one is, too.
       const isShort = page.isShort && (after === '' || limit <= LOOP_RECORDS_MAX);
