@@ -11,7 +11,7 @@ import { buildProgram } from '../src/cli/commands/program.ts';
 import { systemClock } from '../src/clock.ts';
 import { parseConfig, SETTINGS } from '../src/config.ts';
 import { contractOf } from '../src/cli/start-mcp.ts';
-import { COMMAND_ROWS, PLACES, ROWS_BY_STATUS, type ErrorRow } from '../src/http/contract/errors-page.ts';
+import { COMMAND_ROWS, ROWS_BY_STATUS, type ErrorRow } from '../src/http/contract/errors-page.ts';
 import { renderBruno } from './bruno.ts';
 import { renderClientTypes } from './client-types.ts';
 import { renderConformance } from './conformance.ts';
@@ -69,10 +69,15 @@ function readOrNothing(file: string): string {
 function writeErrors(): string {
   const table = (rows: readonly ErrorRow[]): string =>
     buildTable(
-      ['code', 'where', 'meaning', 'what to do'],
-      rows.map(({ code, place, message, remedy }) => [`\`${code}\``, PLACES[place], message, remedy]),
+      ['code', 'meaning', 'what to do'],
+      rows.map(({ code, message, remedy }) => [`\`${code}\``, message, remedy]),
     );
-  const sections = [...ROWS_BY_STATUS].map(([status, rows]) => `## ${status}\n\n${table(rows)}`);
+  const isOfDashboard = ({ place }: ErrorRow): boolean => place === 'dashboard';
+  const sections = [...ROWS_BY_STATUS].flatMap(([status, rows]) => {
+    const called = rows.filter((row) => !isOfDashboard(row));
+    return called.length > 0 ? [`## ${status}\n\n${table(called)}`] : [];
+  });
+  const dashboard = [...ROWS_BY_STATUS.values()].flat().filter(isOfDashboard);
   return `${WRITTEN}
 
 # Errors
@@ -95,6 +100,10 @@ it with its \`Idempotency-Key\`
 ([idempotency](api-reference.md#idempotency)).
 
 ${sections.join('\n\n')}
+
+## Only in the dashboard
+
+${table(dashboard)}
 
 ## Only on the command line
 

@@ -3,7 +3,7 @@ import { ERRORS, type ErrorPlace } from '../../errors.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
 
 /** Texts for the table of errors: the requests that can get an error. */
-export const PLACES: Record<ErrorPlace, string> = {
+const PLACES: Record<ErrorPlace, string> = {
   any: 'any request',
   operation: 'operations',
   get: 'GET',
