@@ -130,7 +130,7 @@ export const KEYS = {
     },
   }),
   'POST /keys/end': action({
-    about: 'End a pair at once. Its usage is kept.',
+    about: 'Revoke a pair at once. Its usage is kept.',
     role: 'developer',
     proof: 'recent',
     takes: objectOf({ apiID: textOf() }),
