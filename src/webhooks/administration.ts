@@ -137,7 +137,7 @@ export class Webhooks {
       return { status, error, durationMs };
     } finally {
       this.#tests.delete(webhook);
-      await poster.close();
+      poster.close();
     }
   }
 

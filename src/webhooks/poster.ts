@@ -3,7 +3,8 @@
  * redirects, within 15 seconds. Reads only the beginning of the answer.
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import type { Agent, Dispatcher } from 'undici';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
 import { formatTime, type Clock } from '../clock.ts';
 import type { Change } from '../pims/changes.ts';
 import type { Attempt, Webhook } from './webhooks-port.ts';
@@ -72,23 +73,14 @@ interface PosterOptions {
 
 export class Poster {
   readonly #options: PosterOptions;
-  #agent: Promise<Agent> | undefined;
+  readonly #agents: Readonly<Record<string, Agent>>;
 
   constructor(options: PosterOptions) {
+    const { isPrivateAllowed, lookup = isPrivateAllowed ? lookUpAll : lookUpPublic() } = options;
+    // The time ends connections that are not in use.
+    const kept = { keepAlive: true, timeout: DELIVERY_MS, lookup };
     this.#options = options;
-  }
-
-  /** Loads undici when it is first used, so that starts and commands do not wait for it. */
-  async #openAgent(): Promise<Agent> {
-    const { isPrivateAllowed, lookup = isPrivateAllowed ? lookUpAll : lookUpPublic() } = this.#options;
-    const undici = await import('undici');
-    return new undici.Agent({
-      connect: { lookup, timeout: DELIVERY_MS },
-      allowH2: false,
-      // The clock limits the whole delivery.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    this.#agents = { 'http:': new Agent(kept), 'https:': new TlsAgent(kept) };
   }
 
   /** Signs a message and sends it once. */
@@ -110,22 +102,19 @@ export class Poster {
     let response = '';
     let fault: unknown;
     try {
-      const { origin, protocol, hostname, pathname, search } = new URL(url);
+      const { protocol, hostname } = new URL(url);
       // A connection to a literal address resolves no name, so such an address is checked here.
       if (!isPrivateAllowed && (protocol !== 'https:' || !mayBePublic(hostname))) throw new PrivateAddress();
-      this.#agent ??= this.#openAgent();
-      const answer = await (
-        await this.#agent
-      ).request({
-        origin,
-        path: pathname + search,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'user-agent': 'Storeroom-Webhooks', ...headers },
-        body,
-        signal,
+      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+        const sent = { 'content-type': 'application/json', 'user-agent': 'Storeroom-Webhooks', ...headers };
+        request(url, { agent: this.#agents[protocol], method: 'POST', headers: sent, signal }, resolve)
+          .on('error', reject)
+          // An answer that changes the protocol ends the connection without another event.
+          .on('close', reject)
+          .end(body);
       });
-      status = answer.statusCode;
-      response = await readBeginning(answer.body);
+      status = answer.statusCode!;
+      response = await readBeginning(answer);
     } catch (thrown) {
       fault = thrown;
     } finally {
@@ -136,16 +125,16 @@ export class Poster {
     return { status, error, response, durationMs };
   }
 
-  async close(): Promise<void> {
-    await (await this.#agent)?.destroy();
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy();
   }
 }
 
-async function readBeginning(body: Dispatcher.ResponseData['body']): Promise<string> {
+async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of body) {
       chunks.push(chunk);
       bytes += chunk.length;
       // Leaving the loop ends the connection.
@@ -168,7 +157,7 @@ function describeFault(fault: unknown, isLate: boolean): string {
   if (isLate) return `The receiver did not answer within ${DELIVERY_MS / 1000} seconds.`;
   if (fault instanceof PrivateAddress) return PrivateAddress.text;
   // If several addresses were tried, `errors` has the fault of each.
-  const { code, errors } = fault as { code?: unknown; errors?: { code?: unknown }[] };
+  const { code, errors } = (fault ?? {}) as { code?: unknown; errors?: { code?: unknown }[] };
   const reason = code ?? errors?.[0]?.code;
   return `The receiver could not be reached${typeof reason === 'string' ? ` (${reason})` : ''}.`;
 }

@@ -124,7 +124,7 @@ export class WebhookSender {
     await this.#looking;
     await this.#stopAll();
     await this.#lease.release().catch(() => undefined);
-    await this.#poster.close();
+    this.#poster.close();
   }
 
   /** Deletes deliveries that are older than 30 days. */

@@ -37,7 +37,7 @@ export const MAY_IMPORT: Record<string, RegExp> = {
   'src/request-log/': /^(src\/(request-log|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
   'src/account/': /^(src\/(account|audit|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+)$/,
   'src/webhooks/':
-    /^(src\/(webhooks|pims|tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|dns(\/promises)?|net|util)|undici)$/,
+    /^(src\/(webhooks|pims|tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|dns(\/promises)?|https?|net|util))$/,
   'src/administration/':
     /^src\/((administration|pims|tenant|account|request-log|webhooks|audit)\/.+|(assets|clock|errors|json-schema)\.ts)$/,
   'src/store/':
