@@ -234,7 +234,7 @@ export const SETTINGS = {
     'STOREROOM_REQUEST_LOG_RATE',
     1000,
     [1, 1_000_000],
-    'Requests of a tenant that a node logs per second, and ten times that many in a burst. Further requests ' +
+    'Maximum requests of a tenant that a node logs per second; ten times as many in a burst. Further requests ' +
       'are only counted.',
   ),
   diskFreeMb: wholeNumber(

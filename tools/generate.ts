@@ -95,7 +95,7 @@ A running service shows this list at \`/docs/errors\`. Every error has this body
   one, or the number of the order that a line moved to. \`step\` is the index of the refused step of a batch.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
-A 4xx response means that nothing was written. After a 5xx response, or none, the outcome of a write is unknown: retry
+A 4xx response means that nothing was written. After a 5xx response or no response, the outcome of a write is unknown: retry
 it with its \`Idempotency-Key\`
 ([idempotency](api-reference.md#idempotency)).
 

@@ -746,7 +746,7 @@ export interface Movement {
 }
 
 export interface Change {
-  /** Number of the change, as text. Numbers ascend and can have gaps; compare them as integers. */
+  /** Position of the change in the feed, as text. Positions increase, with gaps; compare them as integers. */
   readonly seq: string;
   /** Type of the record. A change to a line counts as a change to its order. */
   readonly type: 'orders' | 'customers' | 'inventory';

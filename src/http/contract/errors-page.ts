@@ -63,8 +63,8 @@ section:target { background: light-dark(#fff4ce, #3b3413) }
 <h1>Errors</h1>
 <p><code>code</code> never changes its meaning: branch on it. <code>message</code> in a response can be more exact than the
 sentence here. Quote the <code>requestId</code> when you report a problem.</p>
-<p>A 4xx response means that nothing was written. After a 5xx response, or none, the outcome of a write is unknown: send it
-again with its <code>Idempotency-Key</code>.</p>
+<p>A 4xx response means that nothing was written. After a 5xx response or no response, the outcome of a write is unknown: retry
+it with its <code>Idempotency-Key</code>.</p>
 <p><a href="/docs/">API reference</a></p>`;
 
 const toHtml = (text: string) =>

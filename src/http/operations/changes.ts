@@ -27,7 +27,7 @@ const CHANGE_EXAMPLE: Omit<Change, 'changes'> = {
 
 /** The members that a change has in the feed and in the message of a webhook. */
 const CHANGED = {
-  seq: textOf('Number of the change, as text. Numbers ascend and can have gaps; compare them as integers.', {
+  seq: textOf('Position of the change in the feed, as text. Positions increase, with gaps; compare them as integers.', {
     pattern: '^[0-9]+$',
   }),
   type: textOf('Type of the record. A change to a line counts as a change to its order.', { enum: CHANGED_TYPES }),

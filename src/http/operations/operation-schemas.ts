@@ -324,7 +324,9 @@ export const SCHEMAS = {
       status: { const: 'error' },
       data: NULL,
       subRecords: NULL,
-      message: textOf('A human-readable message. If PIMS rejected the request, this is its message.'),
+      message: textOf(
+        'What is wrong, in a sentence that can change: branch on `code`. If PIMS refused the request, this is its message.',
+      ),
       code: ref('ErrorCode', 'Stable error code. Branch on it.'),
       remedy: textOf('What to do next.'),
       docs: textOf('Path of the page that explains the code.'),
