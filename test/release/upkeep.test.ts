@@ -39,7 +39,13 @@ function answer({ method, url = '' }: IncomingMessage, response: ServerResponse,
   const engines = { node: name.endsWith('old-nodes') ? '>=26' : '>=1' };
   const versions = Object.keys(times).map((version) => [
     version,
-    { name, version, engines: version === '2.0.0' ? engines : undefined, dist: { tarball: 'http://127.0.0.1/none' } },
+    {
+      name,
+      version,
+      engines: version === '2.0.0' ? engines : undefined,
+      deprecated: name === 'aged' ? 'It moved.' : undefined,
+      dist: { tarball: 'http://127.0.0.1/none' },
+    },
   ]);
   const latest = Object.keys(times).at(-1);
   response.end(
@@ -73,7 +79,7 @@ async function runUpkeep(context: TestContext, audit: Audit): Promise<{ code: nu
   return { code, output };
 }
 
-test('lists outdated packages and those over a year old, even under an old Node, and stops for neither', async (t) => {
+test('lists outdated and deprecated packages and those over a year old, even under an old Node, and stops for neither', async (t) => {
   const { code, output } = await runUpkeep(t, CLEAN);
   assert.equal(
     output,
@@ -82,6 +88,8 @@ test('lists outdated packages and those over a year old, even under an old Node,
   outdated-for-old-nodes 1.0.0, now 2.0.0
 Over 12 months old:
   aged 1.0.0: 2001-01-01
+Deprecated:
+  aged 1.0.0: It moved.
 Newer Nodes of the line on npm:
   none
 Stops a release:

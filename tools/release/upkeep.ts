@@ -1,8 +1,8 @@
 /**
  * `npm run upkeep` asks the registry about the packages that package.json and mcp/package.json name. It fails if one
  * that is shipped has a known vulnerability, if that cannot be found out, or if npm has a newer Node of the line. It
- * also lists outdated packages, as npm does under this Node and not under an older one, and those that are over a year
- * old.
+ * also lists outdated packages, as npm does under this Node and not under an older one, deprecated ones, and those that
+ * are over a year old.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
@@ -21,6 +21,12 @@ interface Outdated {
   readonly latest: string;
 }
 
+/** What `npm view` says about one version: the times of all versions, and why this one is deprecated. */
+interface View {
+  readonly time?: Record<string, string>;
+  readonly deprecated?: string;
+}
+
 const MONTHS_MAX = 12;
 const VIEWS_MAX = 4;
 const OUTPUT_BYTES_MAX = 1 << 26;
@@ -30,9 +36,11 @@ const nodes = Object.entries(manifest.optionalDependencies ?? {});
 const ofMcp = existsSync('mcp/package.json') ? (JSON.parse(readFileSync('mcp/package.json', 'utf8')) as Manifest) : {};
 const packages = { ...manifest.dependencies, ...manifest.devDependencies, ...ofMcp.dependencies };
 const problems: string[] = [];
+const deprecated: string[] = [];
 
 list('Outdated', await findOutdated());
 list(`Over ${MONTHS_MAX} months old`, await findAged());
+list('Deprecated', deprecated.toSorted());
 list('Newer Nodes of the line on npm', await findNewerNodes());
 await audit();
 list('Stops a release', problems);
@@ -68,7 +76,7 @@ async function findOutdated(): Promise<string[]> {
     .map(([name, { current = 'not installed', latest }]) => `${name} ${current}, now ${latest}`);
 }
 
-/** Returns the packages whose version was published too long ago, with its date. */
+/** Returns the packages whose version was published too long ago, with its date. Notes the deprecated ones. */
 async function findAged(): Promise<string[]> {
   const bound = new Date();
   bound.setMonth(bound.getMonth() - MONTHS_MAX);
@@ -77,8 +85,9 @@ async function findAged(): Promise<string[]> {
   const work = async (): Promise<void> => {
     for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
       const [name, version] = one;
-      const times = (await ask('view', name, 'time')) as Record<string, string> | undefined;
-      const time = times?.[version];
+      const view = (await ask('view', `${name}@${version}`)) as View | undefined;
+      const time = view?.time?.[version];
+      if (view?.deprecated !== undefined) deprecated.push(`${name} ${version}: ${view.deprecated}`);
       if (time === undefined) problems.push(`The registry does not say when ${name} ${version} was published.`);
       else if (new Date(time) < bound) found.push(`${name} ${version}: ${time.slice(0, 10)}`);
     }
@@ -91,10 +100,12 @@ async function findAged(): Promise<string[]> {
 async function findNewerNodes(): Promise<string[]> {
   const found = [];
   for (const [name, version] of nodes) {
-    const versions = [(await ask('view', `${name}@^${version}`, 'version')) ?? []].flat() as string[];
-    const newest = versions.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
+    const versions = [await ask('view', `${name}@^${version}`, 'version')].flat();
+    // Without an answer, npm prints the fault as an object.
+    const named = versions.filter((one) => typeof one === 'string');
+    const newest = named.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
     if (newest === version) continue;
-    const line = `${name} ${version}: ${newest === undefined ? 'not on npm' : `npm has ${newest}`}`;
+    const line = `${name} ${version}: ${newest === undefined ? 'npm names none' : `npm has ${newest}`}`;
     found.push(line);
     problems.push(line);
   }
