@@ -21,7 +21,7 @@ interface Outdated {
   readonly latest: string;
 }
 
-/** What `npm view` says about one version: the times of all versions, and why this one is deprecated. */
+/** The answer of `npm view` about one version: the times of all versions, and why this one is deprecated. */
 interface View {
   readonly time?: Record<string, string>;
   readonly deprecated?: string;
