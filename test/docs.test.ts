@@ -306,6 +306,8 @@ suite('names in the documents', () => {
       const [, first = ''] = /^### (.+)$/m.exec(lines.join('\n')) ?? [];
       assert.equal(first, 'For callers', title);
     }
+    if (versions.length === 1)
+      assert.ok(versions[0]!.trim().split('\n').length <= 60, 'until the first release, say in 60 lines what 0.x is');
   });
 
   test('every named npm script exists', () => {
