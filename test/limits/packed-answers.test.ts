@@ -17,9 +17,9 @@ const PIPELINED = 4;
 const BEGUN = 40;
 const LINES = 4000;
 /** Rounds of callers that leave. Each round asks for 2 GB, several times the allowed memory. */
-const ROUNDS = 4;
+const ROUNDS = 2;
 /** Reads of another tenant, one after the other, while the responses are unread. */
-const READS = 50;
+const READS = 20;
 /** On PostgreSQL, orders of 5 MB need 350 MiB even without compression, because many are read at once. */
 const MEMORY_MIB = STORE === 'postgres' ? 700 : 300;
 
