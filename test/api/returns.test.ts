@@ -207,6 +207,23 @@ test('a void return gives units and serial numbers back to its invoice, which is
   await refuses('ORDER_CLOSED', { ORDER_NUMBER: [body] });
 });
 
+// Holds S18.5, S18.6.
+test('a serial number that was received by hand since is not returned again, and its return cannot be voided', async () => {
+  const PART_CODE = await newPart(['B1', 'B2']);
+  const [ORDER_NUMBER, codes] = await sell([{ PART_CODE, QUANTITY: '2', SERIAL_NUMBERS: 'B1,B2' }]);
+  const returning = (SERIAL_NUMBERS: string, RESTOCK: string) => ({
+    ORDER_NUMBER,
+    lines: linesOf(codes, { QUANTITY: '1', SERIAL_NUMBERS, RESTOCK }),
+  });
+  await run('receiveStock', { PART_CODE, QUANTITY: '1', SERIAL_NUMBERS: 'B1' });
+  await refuses('SERIALS_NOT_ALLOWED', { SERIAL_NUMBERS: [returning('B1', 'Y'), returning('B1', 'N')] });
+  const number = await run<string>('returnOrder', returning('B2', 'N'));
+  await run('receiveStock', { PART_CODE, QUANTITY: '1', SERIAL_NUMBERS: 'B2' });
+  const [message] = await refuses('ORDER_CLOSED', { ORDER_NUMBER: [{ ORDER_NUMBER: number }] }, 'voidInvoice');
+  assert.ok(message!.includes('is in stock'), message!);
+  assert.equal(await onHand(PART_CODE), '2');
+});
+
 // Holds S18.3.
 test('400 for an order that is no invoice, or is a return, and for lines and quantities that it does not have', async () => {
   const PART_CODE = await newPart(['S1', 'S2', 'S3']);

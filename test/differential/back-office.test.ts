@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
 import { orThrow, Refusal } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';
-import type { Written } from '../../src/pims/writes/writes.ts';
+import type { Body, Written } from '../../src/pims/writes/writes.ts';
 import { bodyOf } from '../kit/invoices.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import { addDecimals } from '../../src/pims/rules/decimal.ts';
@@ -38,7 +38,8 @@ type Step =
   | { do: 'line'; at: number; part: string; quantity: string }
   | { do: 'change'; at: number; quantity: string; serials: string[] }
   | { do: 'approve' | 'cancel' | 'void' | 'drop'; at: number }
-  | { do: 'invoice'; at: number; units: string; serials: string[] };
+  | { do: 'invoice'; at: number; units: string; serials: string[] }
+  | { do: 'return'; at: number; units: string; restock: 'Y' | 'N' };
 
 const part = fc.constantFrom(...PARTS);
 const quantity = fc.constantFrom('0', '1', '2', '3', '1.5');
@@ -57,6 +58,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('change'), at, quantity, serials }),
   fc.record({ do: fc.constantFrom('approve', 'cancel', 'void', 'drop'), at }),
   fc.record({ do: fc.constant('invoice'), at, units: quantity, serials }),
+  fc.record({ do: fc.constant('return'), at, units: fc.constantFrom('1', '2'), restock: fc.constantFrom('Y', 'N') }),
 );
 
 let postgres: PostgresStore | undefined;
@@ -81,7 +83,7 @@ const recordsOf = async (store: PimsStore, recordType: 'orders' | 'inventory'): 
 
 /**
  * Serial numbers that were received again by hand, each with its part and invoice. Their units are in stock, although
- * the invoices still have the numbers.
+ * the invoices still have the numbers. Also those of returns that did not put them in stock, which begin with `out`.
  */
 type Returned = Set<string>;
 
@@ -128,6 +130,17 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
         operations.writeRecord(store, 'invoiceOrder', bodyOf(number, asked, await linesOf(store, number)), OPTIONS),
       );
     }
+    case 'return': {
+      const invoices = orders.filter(({ ORDER_TYPE }) => ORDER_TYPE === 'invoice');
+      const { ORDER_NUMBER = '1' } = invoices[run.at % Math.max(1, invoices.length)] ?? {};
+      const [{ LINE_REF_LOCK_CODE = 'none', PART_CODE, SERIAL_NUMBERS = '' } = {}] = await linesOf(store, ORDER_NUMBER);
+      const back = splitList(SERIAL_NUMBERS).slice(0, Number(run.units));
+      const named = { QUANTITY: run.units, SERIAL_NUMBERS: back.join(), RESTOCK: run.restock };
+      const body = { ORDER_NUMBER, lines: [{ LINE_REF_LOCK_CODE, ...named }] } as unknown as Body;
+      const made = (await dataOf(operations.writeRecord(store, 'returnOrder', body, OPTIONS))) as string;
+      if (run.restock === 'N') for (const serial of back) returned.add(`out ${PART_CODE} ${serial} ${made}`);
+      return made;
+    }
     default: {
       const sold = await Promise.all(run.serials.map((serial) => findOwner(store, run.part, serial)));
       const moved = { PART_CODE: run.part, QUANTITY: run.quantity, SERIAL_NUMBERS: run.serials.join(), REASON: 'test' };
@@ -165,14 +178,28 @@ const ownersOf = async (store: PimsStore, serial: string): Promise<Map<string, s
 async function checkInvariants(store: PimsStore, returned: Returned): Promise<void> {
   const committed = new Map<string, string>();
   const owners = new Map<string, string>();
-  for (const order of await recordsOf(store, 'orders')) {
-    const { ORDER_NUMBER = '', ORDER_TYPE, ORDER_STATUS, DROP_SHIP } = order;
-    if (DROP_SHIP === 'Y' || ORDER_STATUS === 'CANCELLED' || ORDER_STATUS === 'VOID') continue;
+  const orders = (await recordsOf(store, 'orders')).filter(
+    ({ ORDER_STATUS }) => ORDER_STATUS !== 'CANCELLED' && ORDER_STATUS !== 'VOID',
+  );
+  const back = new Set<string>();
+  const left = new Map<string, string>();
+  for (const { ORDER_NUMBER = '', RETURN_OF } of orders.filter(({ ORDER_TYPE }) => ORDER_TYPE === 'invoice'))
+    for (const line of await linesOf(store, ORDER_NUMBER)) {
+      const name = `${RETURN_OF || ORDER_NUMBER} ${line['LINE_NUMBER']}`;
+      left.set(name, addDecimals(left.get(name) ?? '', line['QUANTITY']!));
+      if (RETURN_OF === '') continue;
+      for (const serial of splitList(line['SERIAL_NUMBERS']!)) back.add(`${line['PART_CODE']} ${serial} ${RETURN_OF}`);
+    }
+  for (const [name, units] of left) assert.ok(!units.startsWith('-'), `${units} units of ${name} are left to return`);
+  for (const { ORDER_NUMBER = '', ORDER_TYPE, RETURN_OF, DROP_SHIP } of orders) {
+    if (DROP_SHIP === 'Y') continue;
     for (const { PART_CODE = '', QUANTITY = '', SERIAL_NUMBERS = '' } of await linesOf(store, ORDER_NUMBER)) {
       if (ORDER_TYPE === 'sales_order') committed.set(PART_CODE, addDecimals(committed.get(PART_CODE) ?? '', QUANTITY));
       if (ORDER_TYPE !== 'invoice') continue;
       for (const serial of splitList(SERIAL_NUMBERS)) {
-        if (returned.has(`${PART_CODE} ${serial} ${ORDER_NUMBER}`)) continue;
+        const name = `${PART_CODE} ${serial} ${ORDER_NUMBER}`;
+        if (returned.has(name) || back.has(name)) continue;
+        if (RETURN_OF !== '' && !returned.has(`out ${name}`)) continue;
         assert.equal(owners.get(`${PART_CODE} ${serial}`), undefined, `${serial} is sold twice`);
         owners.set(`${PART_CODE} ${serial}`, ORDER_NUMBER);
       }

@@ -331,7 +331,9 @@ export const SCHEMAS = {
       remedy: textOf('What to do next.'),
       docs: textOf('Path of the page that explains the code.'),
       field: textOf('The parameter or field that is wrong.'),
-      suggestion: textOf('The known name nearest to an unknown one, or the number of the order that a line moved to.'),
+      suggestion: textOf(
+        'The known name nearest to an unknown one, or the number of the order that a line moved to, or that has to be voided first.',
+      ),
       step: { type: 'integer', description: 'Index of the rejected step of a batch, from 0.' },
       earliest: textOf('The lowest value of after that the change feed accepts.'),
       requestId: textOf('Value of X-Request-Id. Quote it when you report a problem.'),

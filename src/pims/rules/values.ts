@@ -44,11 +44,12 @@ export function checkText(name: string, text: string, charactersMax = VALUE_CHAR
   if (!text.isWellFormed()) throw invalid(name, `${name} contains half of a surrogate pair. Send well-formed Unicode.`);
 }
 
-/** Returns MISSING_FIELD for the field that identifies the record or line to write to. */
+/** Returns MISSING_FIELD for a member, such as the field that identifies the record or line to write to. */
 export function refuseMissingKey(name: string): Refusal {
-  const what =
-    name === 'LINE_REF_LOCK_CODE' ? 'the line; getOrder and addLineItem return it' : 'the record to write to';
-  return refuseField('MISSING_FIELD', name, `${name} is required. It identifies ${what}.`);
+  const isLine = name === 'LINE_REF_LOCK_CODE';
+  const what = isLine ? 'the line; getOrder and addLineItem return it' : 'the record to write to';
+  const hint = /_(CODE|NUMBER)$/.test(name) ? ` It identifies ${what}.` : '';
+  return refuseField('MISSING_FIELD', name, `${name} is required.${hint}`);
 }
 
 /** Returns INVALID_VALUE if a key is too long for a new record. */
