@@ -3,6 +3,7 @@
  * each further failure makes an account, or a session, wait longer, and addresses and networks have limits per minute.
  * Names without an account get the same response and the same waits. Source: decision 0023.
  */
+import ipaddr from 'ipaddr.js';
 import { entryBy, type AuditEntry, type AuditStore } from '../audit/audit.ts';
 import { formatTime, MINUTE_MS, type Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
@@ -77,19 +78,14 @@ interface Minute {
 
 /**
  * Returns an IPv4 address, or the 64-bit network of an IPv6 address, since one client can use all of that network.
- * Three parts of them are the networks with 24 and 48 bits, which providers assign as a whole.
+ * Three parts of them are the networks with 24 and 48 bits, which providers assign as a whole. Returns anything else unchanged.
  */
 export function networkOf(client: string, parts = 4): string {
-  const mapped = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(client);
-  if (mapped) return mapped[1]!.split('.').slice(0, parts).join('.');
-  const [head = '', tail] = client.toLowerCase().split('%')[0]!.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const after = tail === undefined ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length);
-  return [...groups, ...Array<string>(zeros).fill('0'), ...after]
-    .slice(0, parts)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':');
+  if (!ipaddr.isValid(client)) return client;
+  const address = ipaddr.process(client);
+  if ('octets' in address) return address.octets.slice(0, parts).join('.');
+  const groups = address.parts.slice(0, parts);
+  return groups.map((group) => group.toString(16)).join(':');
 }
 
 const tooMany = (sentence: string, waitMs: number) =>

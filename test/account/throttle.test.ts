@@ -71,6 +71,8 @@ suite('addresses', () => {
     const forms: Record<string, string> = {
       '192.0.2.1': '192.0.2.1',
       '::ffff:192.0.2.1': '192.0.2.1',
+      '::FFFF:c000:201': '192.0.2.1',
+      'no address': 'no address',
       '2001:db8:0:1:aaaa:bbbb:cccc:dddd': '2001:db8:0:1',
       '2001:0DB8:0000:0001::1': '2001:db8:0:1',
       '2001:db8::1': '2001:db8:0:0',

@@ -35,7 +35,8 @@ export const MAY_IMPORT: Record<string, RegExp> = {
   'src/audit/': /^(src\/audit\/.+|src\/errors\.ts|node:crypto)$/,
   'src/tenant/': /^(src\/(tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
   'src/request-log/': /^(src\/(request-log|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
-  'src/account/': /^(src\/(account|audit|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+)$/,
+  'src/account/':
+    /^(src\/(account|audit|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+|ipaddr\.js)$/,
   'src/webhooks/':
     /^(src\/(webhooks|pims|tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|dns(\/promises)?|https?|net|util))$/,
   'src/administration/':
