@@ -104,7 +104,7 @@ test('end ends one pair at once, and no other; anything but a valid pair of the 
   assert.deepEqual(valuesOf(await listOf('ended'), 'name'), ['default']);
   for (const apiID of [shop.apiID, stranger.apiID, 'sr_id_none', keys.apiID.toLowerCase()]) {
     const { code, field } = await refuse('keys', 'end', 'ended', apiID);
-    assert.equal(`${code} ${field}`, 'COMMAND_REFUSED apiID');
+    assert.equal(`${code} ${field}`, 'NOT_FOUND apiID');
   }
   assert.equal(await statusOf(stranger), 200);
   const again = await create('ended', 'shop');
