@@ -1361,7 +1361,7 @@ def derive_fulfillment(lookup: Mapping[str, Any]) -> Fulfillment:
     """
     orders = lookup["orders"]
     binding = [one for one in orders if not one.get("cancelled") and one["order_type"] in ("invoice", "sales_order")]
-    lines = _add_up([order["items"] for order in binding])
+    lines = _add_up(binding)
     ordered, shipped, left = (_sum(getattr(line, name) for line in lines) for name in ("ordered", "shipped", "open"))
     tracking = dict.fromkeys(number for order in binding for number in order["tracking_numbers"])
     if not orders:
@@ -1376,15 +1376,22 @@ def derive_fulfillment(lookup: Mapping[str, Any]) -> Fulfillment:
     return Fulfillment(state, ordered, shipped, left, tuple(tracking), tuple(lines))
 
 
-def _add_up(records: Sequence[Sequence[Mapping[str, Any]]]) -> List[FulfillmentLine]:
-    parents = _parents_of(records)
+def _add_up(orders: Sequence[Mapping[str, Any]]) -> List[FulfillmentLine]:
+    # A return may have a care plan beside another product than its invoice, so the invoices come first.
+    orders = sorted(orders, key=lambda order: "return_of" in order)
+    parents = _parents_of([order["items"] for order in orders if "return_of" not in order])
     sums: Dict[Tuple[str, str, bool, Optional[str]], FulfillmentLine] = {}
-    for items in records:
+    for order in orders:
+        items = order["items"]
         for at, item in enumerate(items):
             part, is_plan = item["part_number"], item["is_care_plan"]
-            parent = (_find_parent(items, at) or parents.get(part)) if is_plan else None
             description = item["description"]
             name = (part, "" if part else description)
+            parent = _find_parent(items, at) if is_plan else None
+            if "return_of" in order and (*name, is_plan, parent) not in sums and part in parents:
+                parent = None
+            if is_plan and parent is None:
+                parent = parents.get(part)
             line = sums.setdefault((*name, is_plan, parent), FulfillmentLine(part, description, is_plan, parent))
             quantity, shipped = item["quantity"], item["shipped"]
             if quantity < 0:

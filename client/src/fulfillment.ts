@@ -77,12 +77,16 @@ const stateOfNone = (orders: readonly StorefrontOrder[]): Fulfillment['state'] =
 
 function addUp(orders: readonly StorefrontOrder[]): FulfillmentLine[] {
   const sums = new Map<string, Sum>();
-  const parents = parentsOf(orders);
-  for (const { items } of orders)
-    for (const [at, item] of items.entries()) {
-      const parent = item.is_care_plan ? (findParent(items, at) ?? parents.get(item.part_number)) : undefined;
-      const name = item.part_number === '' ? [item.description] : item.part_number;
-      const key = JSON.stringify([name, item.is_care_plan, parent]);
+  // A return may have a care plan beside another product than its invoice, so the invoices come first.
+  const [sold, returns] = [orders.filter(isSale), orders.filter((order) => !isSale(order))];
+  const parents = parentsOf(sold);
+  const choose = (item: StorefrontItem, own: string | undefined, isSold: boolean): string | undefined =>
+    isSold || sums.has(keyOf(item, own)) || !parents.has(item.part_number) ? own : undefined;
+  for (const order of [...sold, ...returns])
+    for (const [at, item] of order.items.entries()) {
+      const own = item.is_care_plan ? choose(item, findParent(order.items, at), isSale(order)) : undefined;
+      const parent = item.is_care_plan ? (own ?? parents.get(item.part_number)) : undefined;
+      const key = keyOf(item, parent);
       const sum = sums.get(key) ?? emptySum(item, parent);
       sums.set(key, sum);
       if (item.quantity < 0) sum.returned = add(sum.returned, -item.quantity);
@@ -99,6 +103,9 @@ function addUp(orders: readonly StorefrontOrder[]): FulfillmentLine[] {
   return lines;
 }
 
+const isSale = ({ return_of: invoice }: StorefrontOrder): boolean => invoice === undefined;
+const keyOf = ({ part_number: part, description, is_care_plan: isPlan }: StorefrontItem, parent?: string): string =>
+  JSON.stringify([part === '' ? [description] : part, isPlan, parent]);
 const isLineOf = ({ isCarePlan, partNumber }: Sum, part: string | undefined): boolean =>
   !isCarePlan && partNumber === part;
 

@@ -89,12 +89,12 @@ type LineCount = (request: Load, loaded: unknown) => unknown;
 function makeLineCount(): LineCount {
   let lines = 0;
   return ({ name }, loaded) => {
-    if (name === 'lines') lines += (loaded as readonly Values[]).length;
+    if (name === 'lines' || name === 'returnedLines') lines += (loaded as readonly Values[]).length;
     if (name === 'unitsOfLines') for (const [, , count] of loaded as readonly LineUnits[]) lines += count;
     if (lines <= LINES_MAX) return loaded;
     throw new Refusal(
       'BATCH_TOO_LONG',
-      `The steps change the stock of more than ${LINES_MAX} lines. Send fewer steps.`,
+      `The orders of the steps, with their returns, have more than ${LINES_MAX} lines. Send fewer steps.`,
     );
   };
 }

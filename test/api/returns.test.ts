@@ -3,11 +3,12 @@
  * void does, and races.
  */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { range, times, valuesOf } from '../kit/lists.ts';
 import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
-import type { Answer, Keys } from '../kit/service.ts';
+import { temporaryFolder, type Answer, type Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 
 const CALLS = {
@@ -277,6 +278,39 @@ test('400 for an order that is no invoice, or is a return, and for lines and qua
     Object.fromEntries(fields.map((name) => [name, [{ ...returning('1'), [name]: '1' }]])),
   );
   await refuses('UNKNOWN_FIELD', { NOTE: [{ ...returning('1'), NOTE: 'x' }] });
+});
+
+// Holds S18.5.
+test('400 for more than one serial number per unit, or one twice, also where no stock is moved', async () => {
+  const line = { PART_CODE: await newPart(['O1', 'O2']), QUANTITY: '2', SERIAL_NUMBERS: 'O1,O2' };
+  const sales = [await sell([line], { DROP_SHIP: 'Y' }), await sell([{ ...line, PART_CODE: 'no such part' }])];
+  for (const [ORDER_NUMBER, codes] of sales) {
+    const returning = (QUANTITY: string, SERIAL_NUMBERS: string) => ({
+      ORDER_NUMBER,
+      lines: linesOf(codes, { QUANTITY, SERIAL_NUMBERS }),
+    });
+    await refuses('SERIALS_NOT_ALLOWED', { SERIAL_NUMBERS: [returning('1', 'O1,O2'), returning('2', 'O1,O1')] });
+    await run('returnOrder', returning('1', 'O1'));
+    await run('returnOrder', returning('1', 'O2'));
+  }
+});
+
+// Holds S18.1, S13.4.
+test('returns come back from an export and import into another tenant, with their lines and serial numbers', async () => {
+  const PART_CODE = await newPart(['X1', 'X2']);
+  const [ORDER_NUMBER, codes] = await sell([{ PART_CODE, QUANTITY: '2', SERIAL_NUMBERS: 'X1,X2' }]);
+  const lines = linesOf(codes, { QUANTITY: '1', SERIAL_NUMBERS: 'X1' });
+  const number = await run<string>('returnOrder', { ORDER_NUMBER, lines });
+  const other = await Shop.open(shop.service, 'returns-copy');
+  for (const recordType of ['orders', 'lines'] as const) {
+    const file = join(temporaryFolder(), `${recordType}.csv`);
+    await shop.run('export', shop.keys.teamID, recordType, '--output', file);
+    await other.run('import', other.keys.teamID, recordType, file);
+  }
+  for (const key of [ORDER_NUMBER, number]) {
+    assert.deepEqual(await other.order(key), await shop.order(key));
+    assert.deepEqual(await other.lines(key), await shop.lines(key));
+  }
 });
 
 // Holds S18.8.

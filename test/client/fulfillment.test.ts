@@ -103,6 +103,22 @@ const CASES: Case[] = [
     'shipped',
     ['A:2/2:S1,S2 open 0 back 1'],
   ],
+  [
+    'a returned care plan counts where its invoice has it, beside whatever it is returned',
+    [
+      invoice('P-A:-1/-1 B:-1/-1', { return_of: '1' }),
+      invoice('P-A:-1/-1', { return_of: '1' }),
+      invoice('A:1/1:S1 P-A:2/2 B:1/1:T1'),
+    ],
+    'shipped',
+    ['A:1/1:S1 open 0', 'P-A:2/2:S1 open 0 back 2 of A', 'B:1/1:T1 open 0 back 1'],
+  ],
+  [
+    'a returned care plan of two products counts under the product with which it is returned',
+    [invoice('B:-1/-1 P-X:-1/-1', { return_of: '1' }), invoice('A:1/1:S1 P-X:1/1 B:1/1:T1 P-X:1/1')],
+    'shipped',
+    ['A:1/1:S1 open 0', 'P-X:1/1:S1 open 0 of A', 'B:1/1:T1 open 0 back 1', 'P-X:1/1:T1 open 0 back 1 of B'],
+  ],
   ['an order with only returns is not open', [invoice('A:-1/-1')], 'shipped', ['A:0/0: open 0 back 1']],
   [
     'a care plan has the serial numbers of the product before it',

@@ -230,7 +230,11 @@ export class Model {
       const order = this.#existingOrder(orderNumber);
       this.#checkExpected('orders', orderNumber, 'order', context);
       if (this.#closed.isCancelled(order)) return order;
-      this.#closed.checkNoInvoice(order, 'ORDER_NUMBER', ', so it cannot be cancelled. Void it in the dashboard.');
+      this.#closed.checkNoInvoice(
+        order,
+        'ORDER_NUMBER',
+        ', so it cannot be cancelled. Void it with voidInvoice (POST /orders/void).',
+      );
       this.#closed.cancel(orderNumber);
       this.#tags.moved('orders', orderNumber);
       this.#moveStock(movementsBetween(committedBy(order, this.#linesOf(orderNumber)), new Map()), context.now);

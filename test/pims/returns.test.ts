@@ -8,6 +8,7 @@ import { invoiceOrder } from '../../src/pims/rules/invoice.ts';
 import { returnOrder } from '../../src/pims/rules/return.ts';
 import { addUp, amountOf, markTotals, sumUp } from '../../src/pims/rules/totals.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
+import { times } from '../kit/lists.ts';
 
 const TOTALS = ['SUBTOTAL', 'TAX_TOTAL', 'ORDER_TOTAL'];
 const cents = (most: number): fc.Arbitrary<string> => fc.integer({ min: 0, max: most }).map((n) => String(n / 100));
@@ -106,4 +107,28 @@ test('a return has the totals of its lines if those of the invoice are the sum o
   assert.deepEqual([SUBTOTAL, TAX_TOTAL, FREIGHT, ORDER_TOTAL], ['-999', '-33.22', '0', '-1032.22']);
   assert.deepEqual(step.lines.map(amountOf), ['-999']);
   assert.equal(addUp(step.order), ORDER_TOTAL);
+});
+
+// Holds S18.10.
+test('400 TOO_MANY_LINES if the returns of an invoice would have more than 20,000 lines together', () => {
+  const [invoice, sold] = sell([{ QUANTITY: '20001', UNIT_PRICE: '1' }], {});
+  const one = {
+    ORDER_NUMBER: '2',
+    LINE_NUMBER: '1',
+    QUANTITY: '-1',
+    SERIAL_NUMBERS: '',
+    SUBTOTAL: '-1',
+    ORDER_TOTAL: '-1',
+  };
+  const giveBack = (count: number) =>
+    returnOrder(
+      invoice,
+      sold,
+      times(count, () => one),
+      new Map([['1', { QUANTITY: '1' }]]),
+    );
+  assert.ok(!(giveBack(19_999) instanceof Refusal));
+  const refusal = giveBack(20_000);
+  assert.ok(refusal instanceof Refusal);
+  assert.deepEqual([refusal.code, refusal.field], ['TOO_MANY_LINES', 'ORDER_NUMBER']);
 });

@@ -6,6 +6,7 @@ import { writeBatch, WRITES, type BatchStep } from '../../src/pims/batch.ts';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
 import type { Script } from '../../src/pims/writes/script.ts';
 import * as writes from '../../src/pims/writes/writes.ts';
+import { times } from '../kit/lists.ts';
 
 const DICTIONARIES = buildDictionaries([]);
 const CONTEXT = { now: '2026-11-20T09:30:00.000Z', strict: false, defaultStage: 'worksheet' } as const;
@@ -121,6 +122,18 @@ test('a batch that changes the stock of more than 10,000 lines is refused at the
     assert.match(String(outcome), /^BATCH_TOO_LONG .*more than 10000 lines/);
     assert.equal(done.at(-1), 'load unitsOfLines', 'the last step saves nothing');
   }
+  // A return, a void, and a change of serial numbers load the lines of all returns of an invoice.
+  const lines = [{ LINE_REF_LOCK_CODE: 'L', QUANTITY: '1' }];
+  const invoiced = { LINE_NUMBER: '1', LINE_REF_LOCK_CODE: 'L', QUANTITY: '1', SERIAL_NUMBERS: '', CARE_PLAN: 'Y' };
+  const returned = step('returnOrder', '7', { lines } as unknown as writes.Body);
+  const { steps: loaded, outcome: refused } = run(writeBatch(DICTIONARIES, [returned, returned], CONTEXT), {
+    record: { ...ORDER, ORDER_TYPE: 'invoice' },
+    lines: [invoiced],
+    returnedLines: times(6000, () => ({ ...invoiced, LINE_NUMBER: '2', QUANTITY: '-1' })),
+    nextNumber: '8',
+  });
+  assert.match(String(refused), /^BATCH_TOO_LONG .*more than 10000 lines/);
+  assert.equal(loaded.at(-1), 'load returnedLines');
   // These change the stock of at most one of the orders.
   for (const steps of [
     [dropShip('7', 'Y'), dropShip('7', 'N')],

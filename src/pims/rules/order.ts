@@ -75,7 +75,8 @@ export function changeLine(
 /** Returns a line from a file. Units may already be shipped. LINE_NUMBER must be a whole number from 1, or empty. */
 export function importLine(values: Values, part: KnownPart): Outcome<Values> {
   const line = fillQuantities(part ? fillFromPart(values, part) : { ...values });
-  const refusal = refuseLine(line);
+  // A line of a return has the serial numbers of its negative units.
+  const refusal = refuseLine(line, line['QUANTITY']!.replace('-', ''));
   if (refusal) return refusal;
   if (/^([1-9]\d{0,8})?$/.test(line['LINE_NUMBER'] ?? '')) return line;
   return invalid('LINE_NUMBER', `LINE_NUMBER must be a whole number from 1, not '${line['LINE_NUMBER']}'.`);
@@ -136,9 +137,9 @@ export const refuseHandReturn = (part: KnownPart, { PART_CODE, QUANTITY = '', CA
     : undefined;
 
 /** Refuses a line if NUMBER_SHIPPED is not between 0 and QUANTITY, or if its serial numbers are not allowed. */
-function refuseLine(line: Values): Refusal | undefined {
+function refuseLine(line: Values, units = line['QUANTITY']!): Refusal | undefined {
   const { QUANTITY: quantity = '', NUMBER_SHIPPED: shipped = '' } = line;
-  if (within(shipped, quantity)) return refuseSerials(line);
+  if (within(shipped, quantity)) return refuseSerials({ ...line, QUANTITY: units });
   const message = `NUMBER_SHIPPED must be between 0 and QUANTITY (${quantity}), not ${shipped}.`;
   return refuseField('QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED', message);
 }
@@ -196,7 +197,7 @@ const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'
 export function refuseStatus({ ORDER_STATUS: status = '' }: Values): Refusal | undefined {
   const ways: Readonly<Record<string, string>> = {
     [CANCELLED_STATUS]: 'Use cancelOrder (POST /orders/cancel) to cancel an order.',
-    [VOID_STATUS]: 'Use the dashboard to void an invoice.',
+    [VOID_STATUS]: 'Use voidInvoice (POST /orders/void) to void an invoice.',
   };
   const way = ways[status.toUpperCase()];
   if (way === undefined) return undefined;
@@ -228,7 +229,7 @@ export function changeOrder(dictionary: FieldDictionary, order: Values, change: 
 /** Returns the order as cancelled, or ORDER_CLOSED if it is an invoice. */
 export function cancelled(order: Values): Outcome<Values> {
   if (order['ORDER_TYPE'] === 'invoice')
-    return refuseInvoice(order, 'ORDER_NUMBER', 'it cannot be cancelled. Void it in the dashboard');
+    return refuseInvoice(order, 'ORDER_NUMBER', 'it cannot be cancelled. Void it with voidInvoice (POST /orders/void)');
   return { ...order, ORDER_STATUS: CANCELLED_STATUS, [CANCELLED_MARK]: 'Y' };
 }
 

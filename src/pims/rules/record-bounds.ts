@@ -13,6 +13,8 @@ export const SERIALS_SHOWN_MAX = 10_000;
 export const REASON_CHARACTERS_MAX = 500;
 export const FIELDS_MAX = 512;
 export const LINES_MAX = 10_000;
+/** Maximum number of lines in all returns of an invoice, which each of them loads. */
+export const RETURNED_LINES_MAX = 20_000;
 /** Maximum number of lines that an invoice or a return can name. */
 export const NAMED_LINES_MAX = 1000;
 /** Maximum number of storefront numbers in one lookup. */

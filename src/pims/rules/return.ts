@@ -7,8 +7,9 @@ import { ADDRESS_FIELDS } from './fields.ts';
 import { refuseQuantity, type NamedLines } from './invoice.ts';
 import { splitList } from './lists.ts';
 import { nameStage, refuseCancelled, refuseStage } from './order.ts';
+import { RETURNED_LINES_MAX } from './record-bounds.ts';
 import { isCancelled } from './stages.ts';
-import { UNSTOCKED_MARK } from './stock.ts';
+import { refuseSerialsOf, UNSTOCKED_MARK } from './stock.ts';
 import { shareTotals } from './totals.ts';
 import { complete, type Values } from './values.ts';
 
@@ -52,6 +53,10 @@ export function returnOrder(
   }
   if (returned.length === 0)
     return refuseQuantity('Every quantity is 0, so nothing would be returned. Return at least one unit.');
+  if (earlier.length + returned.length > RETURNED_LINES_MAX) {
+    const message = `The returns of order ${invoice['ORDER_NUMBER']} would have more than ${RETURNED_LINES_MAX} lines, the maximum.`;
+    return refuseField('TOO_MANY_LINES', 'ORDER_NUMBER', message);
+  }
   const left = totalsLeft(invoice, earlier);
   const [own] = rest.length === 0 ? [left] : shareTotals(left, kept, returned, rest);
   const totals = TOTALS.map((name) => [name, own[name] && roundCents(negate(own[name]))] as const);
@@ -94,11 +99,13 @@ function splitReturned(line: Values, before: readonly Values[], asked: Values) {
       'SERIAL_NUMBERS',
       `The serial number '${odd.slice(0, 64)}' is not sold on line ${line['LINE_NUMBER']}, or is already returned.`,
     );
-  return {
-    kept: { ...line, QUANTITY: units },
-    returned: { ...line, QUANTITY: quantity, SERIAL_NUMBERS: serials.join(',') },
-    rest: { ...line, QUANTITY: subtractDecimals(units, quantity) },
-  };
+  return (
+    refuseSerialsOf({}, quantity, serials) ?? {
+      kept: { ...line, QUANTITY: units },
+      returned: { ...line, QUANTITY: quantity, SERIAL_NUMBERS: serials.join(',') },
+      rest: { ...line, QUANTITY: subtractDecimals(units, quantity) },
+    }
+  );
 }
 
 /** Returns the invoice without FREIGHT and with the totals that its earlier returns have left. */

@@ -81,7 +81,7 @@ export function parseValues(
 
 const hintOf = (name: string) =>
   name === 'ORDER_TYPE'
-    ? 'To move an order to its next stage, approve or invoice it in the dashboard, or with `storeroom order approve` or `storeroom order invoice`.'
+    ? 'To move an order to its next stage, use approveOrder or invoiceOrder (POST /orders/approve, /orders/invoice).'
     : STOCK_FIELDS.includes(name)
       ? 'To change stock, use receiveStock, countStock or adjustStock (POST /stock/receive, /stock/count, /stock/adjust).'
       : 'Remove it.';
