@@ -6,6 +6,7 @@
 import { orThrow, Refusal, refuseCommand, refuseField } from '../errors.ts';
 import { RECORD_TYPES, type KeyedType, type RecordType } from './rules/fields.ts';
 import { CANCELLED_MARK, saysCancelled, STAGES, VOID_STATUS } from './rules/stages.ts';
+import { refuseQuantity } from './rules/invoice.ts';
 import { checkLineCount, importLine, type KnownPart } from './rules/order.ts';
 import { LINES_MAX } from './rules/record-bounds.ts';
 import { recordChanges } from './writes/changed-records.ts';
@@ -220,6 +221,8 @@ function* importLines(batch: ImportBatch, rows: readonly ImportRow[], now: strin
       const order = orders.get(orderNumber);
       if (!order) throw recordNotFound('orders', orderNumber);
       const line = orThrow(importLine(values, isFilled(values) ? undefined : parts.get(values['PART_CODE'] ?? '')));
+      if (order.values['RETURN_OF'] && !line['QUANTITY']!.startsWith('-'))
+        throw refuseQuantity(`Order ${orderNumber} is a return, so QUANTITY must be below 0, not ${line['QUANTITY']}.`);
       const number = placeLine(order, line);
       // If the last number is below LINES_MAX, so is the count, which most orders therefore do not need.
       if (order.last >= LINES_MAX) {

@@ -3,6 +3,7 @@
  * void does, and races.
  */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -311,6 +312,25 @@ test('returns come back from an export and import into another tenant, with thei
     assert.deepEqual(await other.order(key), await shop.order(key));
     assert.deepEqual(await other.lines(key), await shop.lines(key));
   }
+});
+
+// Holds S18.3.
+test('an import rejects a line of a return whose QUANTITY is not negative, so that no more comes back than was sold', async () => {
+  const PART_CODE = await newPart(2);
+  const [RETURN_OF, codes] = await sell([{ PART_CODE, QUANTITY: '2' }]);
+  const ORDER_NUMBER = `${RETURN_OF}000`;
+  await shop.load('orders', [{ ORDER_NUMBER, ORDER_TYPE: 'invoice', RETURN_OF }]);
+  const file = join(temporaryFolder(), 'lines.csv');
+  const quantities = ['5', '0', '-1'];
+  writeFileSync(
+    file,
+    `ORDER_NUMBER,LINE_NUMBER,PART_CODE,QUANTITY\n${quantities.map((n) => `${ORDER_NUMBER},1,${PART_CODE},${n}\n`).join('')}`,
+  );
+  const words = ['import', shop.keys.teamID, 'lines', file, '--partial', '--json'];
+  const { imported, rejected } = (await shop.service.command(...words)).json() as Record<string, number>;
+  assert.deepEqual([imported, rejected], [1, 2]);
+  await refuses('QUANTITY_NOT_ALLOWED', { QUANTITY: [{ ORDER_NUMBER: RETURN_OF, lines: linesOf(codes, '2') }] });
+  await run('returnOrder', { ORDER_NUMBER: RETURN_OF, lines: linesOf(codes, '1') });
 });
 
 // Holds S18.8.
