@@ -220,8 +220,10 @@ function* importLines(batch: ImportBatch, rows: readonly ImportRow[], now: strin
       const orderNumber = values['ORDER_NUMBER'] ?? '';
       const order = orders.get(orderNumber);
       if (!order) throw recordNotFound('orders', orderNumber);
-      const line = orThrow(importLine(values, isFilled(values) ? undefined : parts.get(values['PART_CODE'] ?? '')));
-      if (order.values['RETURN_OF'] && !line['QUANTITY']!.startsWith('-'))
+      const isReturn = !!order.values['RETURN_OF'];
+      const part = isFilled(values) ? undefined : parts.get(values['PART_CODE'] ?? '');
+      const line = orThrow(importLine(values, part, isReturn));
+      if (isReturn && !line['QUANTITY']!.startsWith('-'))
         throw refuseQuantity(`Order ${orderNumber} is a return, so QUANTITY must be below 0, not ${line['QUANTITY']}.`);
       const number = placeLine(order, line);
       // If the last number is below LINES_MAX, so is the count, which most orders therefore do not need.

@@ -89,6 +89,14 @@ test('an empty list of serial numbers is valid for every line', () => {
     assert.ok(done(importLine(line({ CARE_PLAN: 'Y', SERIAL_NUMBERS }), undefined)));
 });
 
+test('only an imported line of a return has serial numbers with a negative quantity, at most one per unit', () => {
+  const back = (SERIAL_NUMBERS: string, isReturn: boolean) =>
+    importLine(line({ QUANTITY: '-1', NUMBER_SHIPPED: '-1', SERIAL_NUMBERS }), undefined, isReturn);
+  assert.ok(done(back('A1', true)));
+  refused(back('A1,A2', true), 'SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS');
+  refused(back('A1', false), 'SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS');
+});
+
 test('a new line has no units shipped, one unit by default, and none if the quantity is cleared', () => {
   for (const [values, QUANTITY] of [
     [{}, '1'],

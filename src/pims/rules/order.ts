@@ -73,10 +73,10 @@ export function changeLine(
 }
 
 /** Returns a line from a file. Units may already be shipped. LINE_NUMBER must be a whole number from 1, or empty. */
-export function importLine(values: Values, part: KnownPart): Outcome<Values> {
+export function importLine(values: Values, part: KnownPart, isReturn = false): Outcome<Values> {
   const line = fillQuantities(part ? fillFromPart(values, part) : { ...values });
   // A line of a return has the serial numbers of its negative units.
-  const refusal = refuseLine(line, line['QUANTITY']!.replace('-', ''));
+  const refusal = refuseLine(line, isReturn ? line['QUANTITY']!.replace('-', '') : undefined);
   if (refusal) return refusal;
   if (/^([1-9]\d{0,8})?$/.test(line['LINE_NUMBER'] ?? '')) return line;
   return invalid('LINE_NUMBER', `LINE_NUMBER must be a whole number from 1, not '${line['LINE_NUMBER']}'.`);
