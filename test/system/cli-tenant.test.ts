@@ -122,7 +122,7 @@ test('if all tenants are on one server, the commands for several servers say how
     for (const words of ['tenant place acme', 'tenant move acme --to 10.0.0.2:5432', 'database list']) {
       const { exitCode, out, err } = await run(words);
       assert.deepEqual([exitCode, out], [1, ''], words);
-      assert.match(err, /All tenants are on one server\. docs\/several-servers\.md says/);
+      assert.match(err, /All tenants are on one server\. docs\/several-nodes\/several-servers\.md says/);
     }
   }
 });
