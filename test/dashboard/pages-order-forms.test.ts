@@ -269,13 +269,14 @@ test('units of an invoice are returned in a dialog, listed on its page, and prin
   assert.equal(await button(page, 'Return').count(), 0);
   await page.getByRole('link', { name: 'Print' }).click();
   await page.getByRole('heading', { level: 1, name: `Return slip ${returned}` }).waitFor();
+  await page.getByRole('row', { name: 'NUT Nut 1', exact: true }).waitFor();
   await goTo(page, `/records/orders/${number}`);
   await region(page, 'Returns').getByRole('link', { name: returned }).waitFor();
   await button(page, 'Return').click();
   await says(page, '2 left to return');
   await field(page, 'Units of line 2').fill('2');
   await button(dialog(page), 'Return').click();
-  await page.getByRole('heading', { level: 1, name: `Order ${Number(returned) + 1}` }).waitFor();
+  await page.getByRole('heading', { level: 1, name: `Return ${Number(returned) + 1}` }).waitFor();
   await button(page, 'Void').click();
   await says(page, `are those of invoice ${number} again`);
 });

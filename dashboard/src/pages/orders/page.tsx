@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { useLoad } from '../../api/use-load.ts';
+import { labelOf } from '../../records/label.ts';
 import { loadRecord, recordPath, singleCall, type LoadedRecord } from '../../records/records.ts';
 import { Link, useParams } from '../../browser/router.tsx';
 import { ApiCall } from '../../records/api-call.tsx';
@@ -45,7 +46,7 @@ export default function OrderPage() {
   const stage = data?.values.ORDER_TYPE;
   return (
     <Page
-      title={`Order ${number}`}
+      title={`${data?.values.RETURN_OF ? 'Return' : 'Order'} ${number}`}
       badge={stage && <StageBadge stage={stage} isCancelled={saysCancelled(data.values)} />}
       actions={
         data && (
@@ -116,7 +117,7 @@ function Outcome({ step: { made } }: { step: DoneTransition }) {
 function Facts({ record: { values, lines } }: { record: LoadedRecord }) {
   const total = totalOf(values, lines);
   const text = (name: string) => values[name] && <Text value={values[name]} charactersMax={80} />;
-  const origin = (name: string) => values[name] && <RecordLink kind="orders" code={values[name]} />;
+  const origins = ['RETURN_OF', 'BACKORDER_OF'].filter((name) => values[name]);
   const customer = values.CUSTOMER_CODE;
   const tracking = splitList(values.TRACKING_NUMBERS ?? '');
   return (
@@ -124,8 +125,7 @@ function Facts({ record: { values, lines } }: { record: LoadedRecord }) {
       look="facts"
       rows={[
         ['Storefront number', text('REFERENCE_NUMBER')],
-        ['Return of', origin('RETURN_OF')],
-        ['Backorder of', origin('BACKORDER_OF')],
+        ...origins.map((name) => [labelOf(name), <RecordLink kind="orders" code={values[name]!} />] as const),
         ['Customer', customer && <RecordLink kind="customers" code={customer} />],
         ['Customer name', text('BNAME')],
         ['Order date', values.ORDER_DATE && <Day value={values.ORDER_DATE} />],

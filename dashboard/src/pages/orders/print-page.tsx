@@ -132,7 +132,7 @@ function SheetLine({ line, hasPrices }: { line: Values; hasPrices: boolean }) {
         {DESCRIPTION}
         {serials.length > 0 && <div class="small mono">{serials.join(', ')}</div>}
       </td>
-      <td class="end">{QUANTITY}</td>
+      <td class="end">{hasPrices ? QUANTITY : QUANTITY?.replace('-', '')}</td>
       {hasPrices && (
         <>
           <td class="end">
