@@ -159,6 +159,7 @@ function collectColumn(text: string, before = new Map<string, string>()): Map<st
   const [, field, column] = /^([A-Z0-9_]+)=(.+)$/.exec(text) ?? [];
   if (field === undefined || column === undefined)
     throw new InvalidArgumentError('It must be a field and a column, such as PART_CODE=SKU.');
+  if (before.has(column)) throw new InvalidArgumentError(`The column ${column} is a field already.`);
   return before.set(column, field);
 }
 
