@@ -75,7 +75,7 @@ const MISTAKES: Mistake[] = [
     'the next stage',
     () => call('POST', '/orders/update', { ORDER_NUMBER, ORDER_TYPE: 'invoice' }),
     'FIELD_NOT_ALLOWED',
-    /ORDER_TYPE.*storeroom order approve/,
+    /ORDER_TYPE.*approveOrder or invoiceOrder/,
     /Leave/,
   ],
   [
