@@ -132,7 +132,13 @@ suite('commands in the documents', () => {
     return `${apiID}:${apiSecret}`;
   }
 
-  for (const file of ['docs/keep-a-copy.md', 'client/README.md', 'client-python/README.md'])
+  const PROGRAMS = [
+    'docs/keep-a-copy.md',
+    'client/README.md',
+    'client-python/README.md',
+    'docs/ship-return-receive.md',
+  ];
+  for (const file of PROGRAMS)
     for (const [language, words] of Object.entries({ ts: [process.execPath], python: ['python3', '-B'] }))
       if (blocksOf(file, language).length > 0)
         test(`${file}: its ${language} runs from top to bottom, and prints the shown output`, async () => {

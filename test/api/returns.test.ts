@@ -1,6 +1,6 @@
 /**
  * Tests returns over HTTP: the order that a return is, its totals, stock and serial numbers, what is refused, what a
- * void does, and races.
+ * void does, and races. With PostgreSQL, two nodes get the calls.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { range, times, valuesOf } from '../kit/lists.ts';
 import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
-import { temporaryFolder, type Answer, type Keys } from '../kit/service.ts';
+import { ownService, STORE, temporaryFolder, type Answer, type Keys } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 
 const CALLS = {
@@ -23,11 +23,13 @@ const CALLS = {
 type Name = keyof typeof CALLS;
 
 const shop = await Shop.shared('returns');
+const nodes = STORE === 'postgres' ? [shop.service, await ownService({ place: shop.service.place })] : [shop.service];
+let turns = 0;
 const till = await shop.run<Keys & Values>('keys', 'create', 'returns', '--name', 'till', '--scope', 'office');
 
 function call(name: Name, body: unknown, headers: Record<string, string> = {}, keys: Keys = till): Promise<Answer> {
   const [method, path] = CALLS[name];
-  return shop.service.call(keys, method, path, { body, headers });
+  return nodes[turns++ % nodes.length]!.call(keys, method, path, { body, headers });
 }
 const run = <T = Values>(name: Name, body: unknown): Promise<T> => succeed<T>(call(name, body));
 const refuses = (code: string, bodiesByField: Record<string, unknown[]>, name: Name = 'returnOrder') =>
@@ -404,17 +406,21 @@ test('a return takes If-Match of the invoice, happens once for its Idempotency-K
   assert.equal(await onHand(PART_CODE), '4');
 });
 
+/** Races of 64 calls. A fault between two nodes does not show in every race. */
+const UNIT_RACES = 6;
 // Holds S18.3.
-test('of 64 returns of one unit at once, one is 200 and the others say that nothing is left', async () => {
+test('of 64 returns of one unit at once on all nodes, one is 200 and the others say that nothing is left', async () => {
   const PART_CODE = await newPart(['U1']);
-  const [ORDER_NUMBER, codes] = await sell([{ PART_CODE, QUANTITY: '1', SERIAL_NUMBERS: 'U1' }]);
-  const body = { ORDER_NUMBER, lines: linesOf(codes, { QUANTITY: '1', SERIAL_NUMBERS: 'U1' }) };
-  const answers = await Promise.all(times(64, () => call('returnOrder', body)));
-  const [good, refused] = [200, 400].map((status) => answers.filter((answer) => answer.status === status));
-  assert.deepEqual([good!.length, refused!.length], [1, 63]);
-  for (const answer of refused!)
-    assert.match(expectRefusal(answer, 400, 'QUANTITY_NOT_ALLOWED', 'QUANTITY'), / 0 units left/);
-  assert.deepEqual([await onHand(PART_CODE), (await returnsOf(ORDER_NUMBER)).length], ['1', 1]);
+  for (const _ of range(UNIT_RACES)) {
+    const [ORDER_NUMBER, codes] = await sell([{ PART_CODE, QUANTITY: '1', SERIAL_NUMBERS: 'U1' }]);
+    const body = { ORDER_NUMBER, lines: linesOf(codes, { QUANTITY: '1', SERIAL_NUMBERS: 'U1' }) };
+    const answers = await Promise.all(times(64, () => call('returnOrder', body)));
+    const [good, refused] = [200, 400].map((status) => answers.filter((answer) => answer.status === status));
+    assert.deepEqual([good!.length, refused!.length], [1, 63]);
+    for (const answer of refused!)
+      assert.match(expectRefusal(answer, 400, 'QUANTITY_NOT_ALLOWED', 'QUANTITY'), / 0 units left/);
+    assert.deepEqual([await onHand(PART_CODE), (await returnsOf(ORDER_NUMBER)).length], ['1', 1]);
+  }
 });
 
 const RACES = trials('RETURN_RACES', { quick: 3, all: 30 });

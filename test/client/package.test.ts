@@ -84,7 +84,8 @@ export async function main(client: Storeroom<{ orders: 'GIFT_NOTE' }>): Promise<
 });
 
 test('the TypeScript of the guide and of the tutorial compiles in strict TypeScript', () => {
-  const programs = ['client/README.md', 'docs/connect-a-shop.md', 'docs/keep-a-copy.md'].flatMap((document) => {
+  const documents = ['connect-a-shop', 'keep-a-copy', 'ship-return-receive'].map((name) => `docs/${name}.md`);
+  const programs = ['client/README.md', ...documents].flatMap((document) => {
     const blocks = loadBlocks(readFileSync(join(CLIENT, '..', document), 'utf8')).filter(
       ({ language }) => language === 'ts',
     );
