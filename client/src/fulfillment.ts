@@ -49,8 +49,7 @@ export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>):
     lines.reduce((sum, line) => add(sum, line[member]), 0);
   const [ordered, shipped, open] = [total('ordered'), total('shipped'), total('open')];
   return {
-    state:
-      binding.length === 0 ? stateOfNone(orders) : open === 0 && shipped > 0 ? 'shipped' : stateOf(binding, shipped),
+    state: stateOf(orders, binding, { open, shipped }),
     ordered,
     shipped,
     open,
@@ -63,31 +62,41 @@ export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>):
 export const isBinding = ({ order_type: stage, cancelled }: StorefrontOrder): boolean =>
   !cancelled && (stage === 'invoice' || stage === 'sales_order');
 
-/** Returns the state if units are open, or if there is nothing to ship. */
-function stateOf(binding: readonly StorefrontOrder[], shipped: number): Fulfillment['state'] {
-  if (shipped > 0) return 'partly_shipped';
+function stateOf(
+  orders: readonly StorefrontOrder[],
+  binding: readonly StorefrontOrder[],
+  { open, shipped }: Pick<Fulfillment, 'open' | 'shipped'>,
+): Fulfillment['state'] {
+  if (orders.length === 0) return 'unknown';
+  if (binding.length === 0) return orders.some(({ cancelled }) => !cancelled) ? 'draft' : 'cancelled';
+  if (shipped > 0) return open === 0 ? 'shipped' : 'partly_shipped';
   const isEmpty = binding.every(({ items }) => items.every(({ quantity }) => quantity <= 0));
   return isEmpty && binding.every(({ order_type: stage }) => stage === 'invoice') ? 'shipped' : 'open';
 }
 
-const stateOfNone = (orders: readonly StorefrontOrder[]): Fulfillment['state'] => {
-  if (orders.length === 0) return 'unknown';
-  return orders.some(({ cancelled }) => !cancelled) ? 'draft' : 'cancelled';
-};
-
 function addUp(orders: readonly StorefrontOrder[]): FulfillmentLine[] {
   const sums = new Map<string, Sum>();
-  // A return may have a care plan beside another product than its invoice, so the invoices come first.
-  const [sold, returns] = [orders.filter(isSale), orders.filter((order) => !isSale(order))];
-  const parents = parentsOf(sold);
-  const choose = (item: StorefrontItem, own: string | undefined, isSold: boolean): string | undefined =>
-    isSold || sums.has(keyOf(item, own)) || !parents.has(item.part_number) ? own : undefined;
-  for (const order of [...sold, ...returns])
+  // Sales come first, because a return may have a care plan beside another product.
+  const sales = orders.filter(({ return_of: invoice }) => !invoice);
+  const parents = parentsOf(sales);
+  for (const order of new Set([...sales, ...orders]))
     for (const [at, item] of order.items.entries()) {
-      const own = item.is_care_plan ? choose(item, findParent(order.items, at), isSale(order)) : undefined;
-      const parent = item.is_care_plan ? (own ?? parents.get(item.part_number)) : undefined;
+      const known = parents.get(item.part_number);
+      const own = findParent(order.items, at) ?? known;
+      const isOwn = !order.return_of || sums.has(keyOf(item, own)) || !parents.has(item.part_number);
+      const parent = item.is_care_plan ? (isOwn ? own : known) : undefined;
       const key = keyOf(item, parent);
-      const sum = sums.get(key) ?? emptySum(item, parent);
+      const sum = sums.get(key) ?? {
+        partNumber: item.part_number,
+        description: item.description,
+        ordered: 0,
+        shipped: 0,
+        open: 0,
+        returned: 0,
+        serialNumbers: [],
+        isCarePlan: item.is_care_plan,
+        parent,
+      };
       sums.set(key, sum);
       if (item.quantity < 0) sum.returned = add(sum.returned, -item.quantity);
       else {
@@ -98,28 +107,16 @@ function addUp(orders: readonly StorefrontOrder[]): FulfillmentLine[] {
       }
     }
   const lines = [...sums.values()];
-  for (const plan of lines.filter(({ isCarePlan }) => isCarePlan))
-    plan.serialNumbers = (plan.parent && lines.find((line) => isLineOf(line, plan.parent))?.serialNumbers) || [];
+  for (const line of lines)
+    if (line.isCarePlan)
+      line.serialNumbers =
+        lines.find(({ isCarePlan, partNumber }) => !isCarePlan && partNumber && partNumber === line.parent)
+          ?.serialNumbers ?? [];
   return lines;
 }
 
-const isSale = ({ return_of: invoice }: StorefrontOrder): boolean => invoice === undefined;
 const keyOf = ({ part_number: part, description, is_care_plan: isPlan }: StorefrontItem, parent?: string): string =>
   JSON.stringify([part === '' ? [description] : part, isPlan, parent]);
-const isLineOf = ({ isCarePlan, partNumber }: Sum, part: string | undefined): boolean =>
-  !isCarePlan && partNumber === part;
-
-const emptySum = (item: StorefrontItem, parent: string | undefined): Sum => ({
-  partNumber: item.part_number,
-  description: item.description,
-  ordered: 0,
-  shipped: 0,
-  open: 0,
-  returned: 0,
-  serialNumbers: [],
-  isCarePlan: item.is_care_plan,
-  parent,
-});
 
 /** Returns the product of a care plan in its record: the nearest before it, otherwise the first after it. */
 function findParent(items: readonly StorefrontItem[], at: number): string | undefined {
@@ -128,7 +125,7 @@ function findParent(items: readonly StorefrontItem[], at: number): string | unde
   return product?.part_number;
 }
 
-/** Returns the parents of care plans by part, for records that have a plan without a product. Omits ambiguous ones. */
+/** Returns the parents of care plans by part, for records without the product. Omits ambiguous ones. */
 function parentsOf(orders: readonly StorefrontOrder[]): ReadonlyMap<string, string | undefined> {
   const parents = new Map<string, string | undefined>();
   const products = new Set<string>();
@@ -140,7 +137,7 @@ function parentsOf(orders: readonly StorefrontOrder[]): ReadonlyMap<string, stri
       if (parent !== undefined)
         parents.set(part, parents.has(part) && parents.get(part) !== parent ? undefined : parent);
     }
-  // A plan that is never in a record with a product belongs to the only product, if there is just one.
+  // A plan that is never beside a product belongs to the only product.
   if (products.size === 1) for (const plan of plans) if (!parents.has(plan)) parents.set(plan, [...products][0]);
   return parents;
 }

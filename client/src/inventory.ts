@@ -27,8 +27,8 @@ export class Inventory<Custom> extends Readable<records.InventoryItem<Custom>> {
 }
 
 /**
- * Changes of QTY_ONHAND, and their ledger. Each change returns the part. If FROM_QUANTITY is set and QTY_ONHAND is another by then, they throw
- * `RECORD_CHANGED`, and nothing is written.
+ * Changes of QTY_ONHAND, and their ledger. Each change returns the part, or throws `RECORD_CHANGED` if FROM_QUANTITY is
+ * set and is not QTY_ONHAND.
  */
 export class Stock<Custom> {
   readonly #caller: Caller;
