@@ -10,7 +10,7 @@ const orders = await QueryChecks.open(
   { ORDER_NUMBER: '1000', ORDER_TYPE: 'sales_order', BACKORDER_OF: '802', RETURN_OF: '803' },
 );
 const { shop } = orders;
-await shop.load('lines', [{ ORDER_NUMBER: '900', PART_CODE: 'A', QUANTITY: '1' }]);
+await shop.load('lines', [{ ORDER_NUMBER: '900', PART_CODE: 'A', QUANTITY: '-1' }]);
 
 // Holds S1.5, S6.2.
 test('200 data is the array of matching orders with all their fields, subRecords null even if they have lines', () =>
