@@ -297,4 +297,18 @@ export const SLOW: readonly SlowFiles[] = [
     reason:
       'start a dozen services between them; traces are off unless asked for, and test/system/stop has the signals',
   },
+  {
+    files: ['office', 'returns'].map((name) => `test/api/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'every kind of write, at once and in turn, is in the contract and in the model test, on both stores',
+  },
+  {
+    files: ['test/system/kill.test.ts', 'test/limits/costly-queries.test.ts'],
+    store: 'postgres',
+    reason: 'database-loss kills what calls run on, and the turns are above the store',
+  },
+  {
+    files: ['test/system/rolling-upgrade.test.ts', 'test/store/postgres-servers.test.ts'],
+    reason: 'nodes of two versions, and two servers that are promoted; upgrade has migrations, database-loss a restart',
+  },
 ];

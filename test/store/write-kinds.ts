@@ -202,11 +202,11 @@ export const callsOf = (kinds: fc.Arbitrary<Kind[]>, base: number): fc.Arbitrary
     }),
   );
 
-/** Lists the same call for each order and customer, its own first. */
+/** Lists the same call for each order and customer, its own first, then in the next form, such as without a serial. */
 export const onEach = (call: Call): Call[] =>
-  times(ORDERS, (more) => {
+  times(2 * ORDERS, (more) => {
     const n = (call.n + more) % ORDERS;
-    return { ...call, n, order: String(baseOf(call.order) + n) };
+    return { ...call, n, at: call.at + Math.floor(more / ORDERS), order: String(baseOf(call.order) + n) };
   });
 
 /** Returns the call that voids a return. The first returns have the numbers after those of the prepared orders. */
