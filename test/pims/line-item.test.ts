@@ -50,14 +50,14 @@ test('a known part fills the description, the price and the care-plan flag unles
 });
 
 test('a line from a file has a whole LINE_NUMBER from 1, or none; others are refused with their value', () => {
-  const read = (LINE_NUMBER: string) => importLine(line({ LINE_NUMBER, NUMBER_SHIPPED: '5' }), undefined);
+  const read = (LINE_NUMBER: string) => importLine(line({ LINE_NUMBER, NUMBER_SHIPPED: '5' }), undefined, false);
   for (const number of ['', '1', '10', '999999999']) assert.equal(done(read(number))['LINE_NUMBER'], number);
-  assert.equal(done(importLine({}, undefined))['LINE_NUMBER'], undefined);
+  assert.equal(done(importLine({}, undefined, false))['LINE_NUMBER'], undefined);
   for (const number of ['0', '01', '1.5', '-1', '1000000000', 'one']) {
     refused(read(number), 'INVALID_VALUE', 'LINE_NUMBER');
     assert.ok((read(number) as Refusal).message.endsWith(`not '${number}'.`));
   }
-  refused(importLine(line({ NUMBER_SHIPPED: '6' }), undefined), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
+  refused(importLine(line({ NUMBER_SHIPPED: '6' }), undefined, false), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
 });
 
 test('a line from a file is filled from its part, gets no quantity that it lacks, and keeps its values', () => {
@@ -66,7 +66,7 @@ test('a line from a file is filled from its part, gets no quantity that it lacks
     [PART, { DESCRIPTION: 'Widget', UNIT_PRICE: '', CARE_PLAN: 'N' }],
   ] as const) {
     const given = { PART_CODE: 'A' };
-    const read = done(importLine(given, part));
+    const read = done(importLine(given, part, false));
     assert.deepEqual(read, { PART_CODE: 'A', ...filled, QUANTITY: '0', NUMBER_SHIPPED: '0' });
     assert.deepEqual(given, { PART_CODE: 'A' });
   }
@@ -86,7 +86,7 @@ test('TOO_MANY_LINES for the line after the last that an order can have', () => 
 
 test('an empty list of serial numbers is valid for every line', () => {
   for (const SERIAL_NUMBERS of [',', ' , '])
-    assert.ok(done(importLine(line({ CARE_PLAN: 'Y', SERIAL_NUMBERS }), undefined)));
+    assert.ok(done(importLine(line({ CARE_PLAN: 'Y', SERIAL_NUMBERS }), undefined, false)));
 });
 
 test('only an imported line of a return has serial numbers with a negative quantity, at most one per unit', () => {

@@ -73,7 +73,7 @@ export function changeLine(
 }
 
 /** Returns a line from a file. Units may already be shipped. LINE_NUMBER must be a whole number from 1, or empty. */
-export function importLine(values: Values, part: KnownPart, isReturn = false): Outcome<Values> {
+export function importLine(values: Values, part: KnownPart, isReturn: boolean): Outcome<Values> {
   const line = fillQuantities(part ? fillFromPart(values, part) : { ...values });
   // A line of a return has the serial numbers of its negative units.
   const refusal = refuseLine(line, isReturn ? line['QUANTITY']!.replace('-', '') : undefined);
