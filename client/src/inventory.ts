@@ -67,7 +67,7 @@ export class Stock<Custom> {
     return this.#write('adjustStock', code, quantity, details, options);
   }
 
-  /** Returns the movements of a part in the order of NUMBER. The cursor of a page is the NUMBER that it begins after. */
+  /** Returns the movements of a part in the order of NUMBER. A page's cursor is the NUMBER that it begins after. */
   movements(
     code: string,
     { pageSize, ...options }: CallOptions & { readonly pageSize?: number | undefined } = {},

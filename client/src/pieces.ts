@@ -17,7 +17,7 @@ type Written = readonly unknown[];
 /**
  * Writes the order and its lines, and returns the result of each step. The first batch has the given key, each later
  * one the key with its number, and each begins where the last one ended. So a repeated call gets the same answers up to
- * the first missing line. If it divides the order differently, the service refuses the key, and nothing is written twice.
+ * the first missing line. If it divides the order differently, the service refuses the key and writes nothing twice.
  */
 export async function writeInPieces(
   caller: Caller,

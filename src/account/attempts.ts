@@ -78,7 +78,8 @@ interface Minute {
 
 /**
  * Returns an IPv4 address, or the 64-bit network of an IPv6 address, since one client can use all of that network.
- * Three parts of them are the networks with 24 and 48 bits, which providers assign as a whole. Returns anything else unchanged.
+ * Three parts of them are the networks with 24 and 48 bits, which providers assign as a whole. Other texts stay as they
+ * are.
  */
 export function networkOf(client: string, parts = 4): string {
   if (!ipaddr.isValid(client)) return client;

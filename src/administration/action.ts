@@ -1,6 +1,6 @@
 /**
- * Begin here: the type of an action of administration, which is a route of the dashboard, a command, or both. actions.ts
- * lists all actions. http/dashboard and cli/commands/actions.ts add them, and have no code for one.
+ * Begin here: the type of an action of administration, which is a route of the dashboard, a command, or both.
+ * actions.ts lists all actions. http/dashboard and cli/commands/actions.ts add them, and have no code for one.
  */
 import type { UserStore } from '../account/account-port.ts';
 import type { Role } from '../account/roles.ts';

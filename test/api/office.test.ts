@@ -1,6 +1,6 @@
 /**
  * Tests the operations of the back office over HTTP, with a pair of the scope `office`: what each returns and refuses,
- * that a pair without the scope writes nothing, and a till's sale in one batch. With PostgreSQL, two nodes get the calls.
+ * that a pair without the scope writes nothing, and a till's sale in one batch. PostgreSQL has two nodes.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,9 +1,9 @@
 /**
  * Tests that old clients get the same answers: recorded-answers.json has calls of the twelve operations, with the
  * answers of version 0.1.0. Both stores must return the same bytes and headers, except ETag. Members of errors and
- * fields of orders that were added since, and the words of messages, are not compared. Two values were changed by hand: a backorder keeps the
- * units that were reported as shipped (S8.8), and a path that is near to none has no `suggestion` (S3.10). Never record
- * the file again.
+ * fields of orders that were added since, and the words of messages, are not compared. Two values were changed by hand:
+ * a backorder keeps the units that were reported as shipped (S8.8), and a path that is near to none has no `suggestion`
+ * (S3.10). Never record the file again.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

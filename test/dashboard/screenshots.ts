@@ -1,7 +1,7 @@
 /**
  * `npm run screenshots` takes the pictures of README.md and docs/dashboard.md. It also runs axe-core on every page and
- * notable state, on a phone and on a laptop, light and dark. Secrets are masked before a picture is taken. The script sets
- * the clock to a day after the last order of the demo, because an order must not change before it is created.
+ * notable state, on a phone and on a laptop, light and dark. Secrets are masked before a picture is taken. The clock
+ * is set to a day after the last order of the demo, because an order must not change before it is created.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

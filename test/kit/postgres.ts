@@ -68,7 +68,7 @@ function databaseAt(serverUrl: string, name: string): string {
 /** The addresses of Citus workers, if the shared server is a coordinator (test/citus). */
 const WORKERS = (process.env['STOREROOM_TEST_CITUS_WORKERS'] ?? '').split(' ').filter((url) => url !== '');
 
-/** Makes a database of a coordinator spread its tenants over the workers, as docs/several-nodes/several-servers.md says. */
+/** Makes a database of a coordinator spread its tenants over workers, as docs/several-nodes/several-servers.md says. */
 export async function spread(url: string, workers: readonly string[]): Promise<void> {
   const { hostname, port, pathname } = new URL(url);
   const name = pathname.slice(1);

@@ -1,6 +1,6 @@
 /**
  * The operations of the API, in the order of the contract. This file has the operations on customers, inventory,
- * the ledger, fields and usage; orders.ts, batch.ts and changes.ts have the others.
+ * the ledger, fields and usage; orders.ts, office.ts, batch.ts and changes.ts have the others.
  */
 import {
   getCustomer,

@@ -206,7 +206,7 @@ export function* takeBackSerials(order: Values, lines: readonly Values[]): Scrip
   if (back.length > 0) yield requestSave('saveSerials', back);
 }
 
-/** Moves the serial numbers of a void return back to its invoice. Throws ORDER_CLOSED if one has gone elsewhere since. */
+/** Moves the serial numbers of a void return back to its invoice. Throws ORDER_CLOSED if one is elsewhere by then. */
 export function* keepSold(order: Values, lines: readonly Values[]): Script<void> {
   if (!holdsStock(order)) return;
   const back: KeptSerial[] = [];

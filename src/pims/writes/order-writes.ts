@@ -1,4 +1,4 @@
-/** The writes that change, cancel, approve, invoice, return or void an order. Each has the same steps as in writes.ts. */
+/** The writes that change, cancel, approve, invoice, return or void an order, each with the same steps as writes.ts. */
 import { orThrow } from '../../errors.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
 import { invoiceOrder as invoice, parseLines, type NamedLines } from '../rules/invoice.ts';

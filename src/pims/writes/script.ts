@@ -103,8 +103,8 @@ export interface LoadsOfMany {
   /** Returns the keys that exist. */
   areThere(recordType: KeyedType, keys: readonly string[]): readonly string[];
   /**
-   * Returns ORDER_NUMBER, ORDER_TYPE, RETURN_OF, DROP_SHIP, CANCELLED_MARK, TOTALS_FIELDS and the highest LINE_NUMBER, which is
-   * '0' if the order has no lines.
+   * Returns ORDER_NUMBER, ORDER_TYPE, RETURN_OF, DROP_SHIP, CANCELLED_MARK, TOTALS_FIELDS and the highest LINE_NUMBER,
+   * which is '0' if the order has no lines.
    */
   ordersOfLines(orderNumbers: readonly string[]): readonly Values[];
   /** Returns the indexes in `lines` of the lines that exist. */

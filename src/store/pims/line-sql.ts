@@ -1,5 +1,5 @@
 /**
- * The statements that save a line. Each of its serial numbers has a row in LINE_SERIALS, by which queries find the line.
+ * The statements that save a line. Each of its serial numbers has a row in LINE_SERIALS, for queries to find it.
  */
 import type { FieldDictionary } from '../../pims/rules/fields.ts';
 import { splitList } from '../../pims/rules/lists.ts';

@@ -1,4 +1,4 @@
-/** A packing slip and an invoice of one order, or a return slip and a credit note, on A4 or Letter, without the menu. */
+/** A packing slip and an invoice of an order, or a return slip and a credit note, on A4 or Letter, without the menu. */
 import { saysCancelled, type Stage } from '../../../../src/pims/rules/stages.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';

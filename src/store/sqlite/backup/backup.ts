@@ -232,7 +232,7 @@ function readNextNumbers(file: string, owner: Owner): [counter: string, next: nu
   }
 }
 
-/** Reads from the control.db of a store or a backup which files it has. Throws COMMAND_REFUSED for an unknown schema. */
+/** Reads from the control.db of a store or a backup which files it has. Refuses an unknown schema: COMMAND_REFUSED. */
 export const readControl = (folder: string) =>
   withDatabase(join(folder, 'control.db'), READ, (db) => {
     isNewest(db, 'control');
