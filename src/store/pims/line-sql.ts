@@ -38,14 +38,18 @@ export function buildLineSaves(dictionary: FieldDictionary, dialect: ScriptDiale
   const insertSerial = buildInsert(serials, ['SERIAL', 'LINE_KEY'], ['SERIAL', 'LINE_KEY']);
   const remove = `DELETE FROM ${serials} WHERE "SERIAL" = ? AND "LINE_KEY" = ?`;
   const removeLine = `DELETE FROM ${lines} WHERE "ORDER_NUMBER" = ? AND "LINE_NUMBER" = ?`;
-  const saveSerials = (line: Values, before: ReadonlySet<string>, after: ReadonlySet<string>): Statement[] => [
-    ...Array.from(before.difference(after), (serial) => statement(remove, serial, sortKeyOfLine(line))),
-    ...Array.from(after.difference(before), (serial) => insertSerial([serial, sortKeyOfLine(line)])),
-  ];
+  const saveSerials = (line: Values, before: Values, after: Values): Statement[] => {
+    if ((before['SERIAL_NUMBERS'] ?? '') === (after['SERIAL_NUMBERS'] ?? '')) return [];
+    const [old, now] = [serialsOf(before), serialsOf(after)];
+    return [
+      ...Array.from(old.difference(now), (serial) => statement(remove, serial, sortKeyOfLine(line))),
+      ...Array.from(now.difference(old), (serial) => insertSerial([serial, sortKeyOfLine(line)])),
+    ];
+  };
   return {
     insertLine(line: Values): readonly Statement[] {
-      line['LINE_REF_LOCK_CODE'] ||= newLockCode();
-      return [insertRow(line), ...saveSerials(line, new Set(), serialsOf(line))];
+      line['LINE_REF_LOCK_CODE'] ||= newLockCode(line['CREATE_DATE']!);
+      return [insertRow(line), ...saveSerials(line, {}, line)];
     },
     updateLine(line: Values, change: Values): readonly Statement[] {
       const changed = changedNames(line, change);
@@ -54,11 +58,11 @@ export function buildLineSaves(dictionary: FieldDictionary, dialect: ScriptDiale
       const others = lineColumns(dictionary, after);
       const values = [...Object.values(others), ...listValues(changed, change), ...valuesOfKey(line)];
       const update = buildUpdate(lines, [...Object.keys(others), ...changed], KEY, values);
-      return [update, ...saveSerials(line, serialsOf(line), serialsOf(after))];
+      return [update, ...saveSerials(line, line, after)];
     },
     deleteLine: (line: Values): readonly Statement[] => [
       statement(removeLine, ...valuesOfKey(line)),
-      ...saveSerials(line, serialsOf(line), new Set()),
+      ...saveSerials(line, line, {}),
     ],
   };
 }
