@@ -17,7 +17,10 @@ const ENTRIES = [
   'src/store/sqlite/backup/backup-worker.ts',
   'src/store/sqlite/workers/store-worker.ts',
 ];
-const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql', 'src/http/contract/*.md'];
+const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql'].concat(
+  'src/http/contract/*.md',
+  'src/cli/serve/*.{service,env}',
+);
 
 process.chdir(ROOT);
 rmSync(OUT, { recursive: true, force: true });

@@ -16,9 +16,9 @@ import {
   askSystemdToRun,
   renderSettings,
   renderUnit,
-  renderUser,
   SETTINGS_FILE,
   UNIT_FILE,
+  USER,
   USER_FILE,
 } from '../serve/systemd-unit.ts';
 import { findFault, formatOrigin } from '../service-address.ts';
@@ -127,10 +127,7 @@ export const addServiceCommands: AddCommands = (program, context) => {
       const words = findProgram();
       if (isMachine(root)) checkReach(words);
       checkMachine(root);
-      const written = [
-        writeUnder(root, UNIT_FILE, renderUnit(words), 0o644),
-        writeUnder(root, USER_FILE, renderUser(), 0o644),
-      ];
+      const written = [writeUnder(root, UNIT_FILE, renderUnit(words), 0o644), writeUnder(root, USER_FILE, USER, 0o644)];
       if (!existsSync(join(root, SETTINGS_FILE)))
         written.push(writeUnder(root, SETTINGS_FILE, renderSettings(), 0o600));
       if (isMachine(root)) {

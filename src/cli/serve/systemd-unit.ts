@@ -1,127 +1,43 @@
-/** Renders the systemd unit, its user and its settings as texts, and calls systemd's programs. */
+/**
+ * The systemd unit (storeroom.service), its user and its first settings (storeroom.env, all commented out), and calls of
+ * systemd's programs.
+ */
 import { execFile } from 'node:child_process';
 import { fstatSync } from 'node:fs';
-import { SETTINGS, type Environment } from '../../config.ts';
+import { readAsset } from '../../assets.ts';
+import type { Environment } from '../../config.ts';
 
 export const UNIT_FILE = 'etc/systemd/system/storeroom.service';
 export const USER_FILE = 'etc/sysusers.d/storeroom.conf';
 export const SETTINGS_FILE = 'etc/storeroom/storeroom.env';
-const USER = 'storeroom';
-const DATA = '/var/lib/storeroom';
-const DRAIN_MS = 2000;
-/**
- * Seconds for a stop: more than the sum of the drain, the ten seconds that calls have to finish, and the saving of
- * counts and logs.
- */
-const STOP_SECONDS = 60;
-/** Seconds that `systemctl start` waits. A node with PostgreSQL may wait for a migration by another node. */
-const START_SECONDS = 600;
-/** The exit code for a wrong setting, EX_CONFIG of BSD's sysexits. systemd does not restart the service after it. */
+/** The exit code for a wrong setting, EX_CONFIG of BSD's sysexits. The unit says not to restart the service after it. */
 export const SETTING_EXIT_CODE = 78;
 
-/** systemd creates the data folder, so an empty folder can mean that its store was moved away. */
-const ENVIRONMENT = [
-  `${SETTINGS.data.variable}=${DATA}`,
-  `${SETTINGS.create.variable}=off`,
-  `${SETTINGS.demo.variable}=off`,
-  `${SETTINGS.drainMs.variable}=${DRAIN_MS}`,
-].join(' ');
-
 /**
- * Renders the unit. `program` lists the words that start the program, without `serve`. The unit does not restrict the
- * network, the JIT of Node (MemoryDenyWriteExecute would end it), or setpriority, with which the threads of long
+ * The unit creates the data folder, so an empty folder can mean that its store was moved away. `systemctl start` waits
+ * ten minutes, because a node with PostgreSQL may wait for a migration by another node. A stop takes at most the sum of
+ * the drain, the ten seconds that calls have to finish, and the saving of counts and logs. The unit does not restrict
+ * the network, the JIT of Node (MemoryDenyWriteExecute would end it), or setpriority, with which the threads of long
  * queries lower their priority.
  */
-export function renderUnit(program: readonly string[]): string {
-  const words = program.map(quoteWord).join(' ');
-  return `# Written by "storeroom service install", which replaces it. Change it with "systemctl edit storeroom".
-[Unit]
-Description=Storeroom, an API over an inventory system
-After=network-online.target
-Wants=network-online.target
-StartLimitIntervalSec=0
+const UNIT = 'src/cli/serve/storeroom.service';
+/** The lines of the unit for a command as well. StateDirectory creates the data folder for a restore, after a move. */
+const FOR_COMMANDS =
+  /^(?:User|Group|Environment|EnvironmentFile|WorkingDirectory|StateDirectory|StateDirectoryMode|UMask)=.*/gm;
 
-[Service]
-Type=notify
-NotifyAccess=all
-User=${USER}
-Group=${USER}
-ExecStart=${words} serve
-Environment=${ENVIRONMENT}
-EnvironmentFile=-/${SETTINGS_FILE}
-WorkingDirectory=${DATA}
-Restart=always
-RestartSec=1
-RestartPreventExitStatus=${SETTING_EXIT_CODE}
-TimeoutStartSec=${START_SECONDS}
-TimeoutStopSec=${STOP_SECONDS}
-LimitNOFILE=65536
+/** Renders the unit. `program` lists the words that start the program, without `serve`. */
+export const renderUnit = (program: readonly string[]): string =>
+  readAsset(UNIT)
+    .toString()
+    .replace('PROGRAM', () => program.map(quoteWord).join(' '));
 
-StateDirectory=storeroom
-StateDirectoryMode=0700
-# To keep backups outside the data folder, create this folder with the owner storeroom.
-ReadWritePaths=-/var/backups/storeroom
-UMask=0077
-NoNewPrivileges=yes
-CapabilityBoundingSet=
-AmbientCapabilities=
-KeyringMode=private
-LockPersonality=yes
-PrivateDevices=yes
-PrivateTmp=yes
-PrivateUsers=yes
-ProcSubset=pid
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHome=yes
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
-ProtectProc=invisible
-ProtectSystem=strict
-RemoveIPC=yes
-RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
-RestrictNamespaces=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-SystemCallArchitectures=native
-SystemCallErrorNumber=EPERM
-SystemCallFilter=@system-service
-SystemCallFilter=~@privileged @resources
-SystemCallFilter=setpriority
+export const USER = 'u storeroom - "Storeroom" /var/lib/storeroom\n';
 
-[Install]
-WantedBy=multi-user.target
-`;
-}
-
-export const renderUser = (): string => `u ${USER} - "Storeroom" ${DATA}\n`;
-
-/** Renders the first settings file. Every setting in it is commented out. */
-export const renderSettings =
-  (): string => `# Settings of Storeroom, one NAME=value per line. docs/settings.md lists all of them.
-# Only root can read this file, because it can contain a password. After a change: systemctl restart storeroom
-#${SETTINGS.port.variable}=${SETTINGS.port.default}
-#${SETTINGS.host.variable}=${SETTINGS.host.default}
-#${SETTINGS.publicUrl.variable}=https://pims.example.com
-#${SETTINGS.trustedProxies.variable}=127.0.0.1
-#${SETTINGS.databaseUrl.variable}=postgres://storeroom:PASSWORD@10.0.0.20:5432/storeroom
-`;
+export const renderSettings = (): string => readAsset('src/cli/serve/storeroom.env').toString();
 
 /** Returns the words that run a command as the service's user, with its settings and data, as the unit does. */
 export function askSystemdToRun(words: readonly string[]): string[] {
-  const properties = [
-    `User=${USER}`,
-    `Group=${USER}`,
-    `Environment=${ENVIRONMENT}`,
-    `EnvironmentFile=-/${SETTINGS_FILE}`,
-    `WorkingDirectory=${DATA}`,
-    // Creates the data folder for a restore, after the old folder was moved away.
-    'StateDirectory=storeroom',
-    'StateDirectoryMode=0700',
-    'UMask=0077',
-  ];
+  const properties = renderUnit([]).match(FOR_COMMANDS)!;
   const options = ['--quiet', '--wait', '--collect', '--pipe', ...properties.map((one) => `--property=${one}`), '--'];
   return ['systemd-run', ...options, ...words.map((word) => word.replaceAll('$', '$$$$'))];
 }
