@@ -18,7 +18,10 @@ export const listOf = <T>(items: TypedSchema<T>, more: Schema = {}): TypedSchema
   ...more,
 });
 
-export const booleanOf = (description: string): Schema => ({ type: 'boolean', description });
+export const booleanOf = (description?: string): TypedSchema<boolean> => ({
+  type: 'boolean',
+  ...(description !== undefined && { description }),
+});
 
 /** Describes a string. `more` has further keywords. */
 export const textOf = (description?: string, more: Schema = {}): TypedSchema<string> => ({

@@ -2,7 +2,7 @@
  * Compares many tenants with few: each has one order, and calls choose tenants at random. The two services take turns.
  */
 import { writeRecord } from '../../src/pims/operations.ts';
-import { byCommand } from '../../src/audit/audit.ts';
+import { byOperator, entryBy } from '../../src/audit/audit.ts';
 import { orThrow } from '../../src/errors.ts';
 import { openStore, type Store, type StorePlace } from '../../src/store/open-store.ts';
 import { issueKey } from '../../src/tenant/credentials.ts';
@@ -38,7 +38,7 @@ async function makeTenant(store: Store, teamID: string): Promise<Keys> {
   const now = new Date().toISOString();
   const key = issueKey();
   const tenant = orThrow(await store.tenants.createTenant(teamID, teamID, now));
-  await store.tenants.replaceKeys(teamID, key, now, byCommand(now, 'keys replaced', key.apiId));
+  await store.tenants.replaceKeys(teamID, key, now, entryBy(byOperator(Date.parse(now)), 'keys replaced', key.apiId));
   const pims = store.pims(tenant);
   const context = { now, strict: false, defaultStage: 'worksheet' } as const;
   await writeRecord(pims, 'createOrder', { REFERENCE_NUMBER: '#1', BNAME: teamID }, context);

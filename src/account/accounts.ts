@@ -75,8 +75,8 @@ export class Accounts {
    * Checks password and second factor again, for changes that need a recent proof, and continues the session under a
    * new token. Throws SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED or TOO_MANY_ATTEMPTS.
    */
-  async confirm(signedIn: SignedIn, password: string, context: ClientContext, code?: string): Promise<OpenedSession> {
-    return this.#renew(signedIn, await this.#proveAgain(signedIn, { password, code }, context), context);
+  async confirm(signedIn: SignedIn, proof: Proof, context: ClientContext): Promise<OpenedSession> {
+    return this.#renew(signedIn, await this.#proveAgain(signedIn, proof, context), context);
   }
 
   /** Returns the session of a token; undefined when it has ended. */
@@ -126,15 +126,14 @@ export class Accounts {
    */
   async changePassword(
     signedIn: SignedIn,
-    oldPassword: string,
-    newPassword: string,
+    { password, newPassword }: Readonly<Record<'password' | 'newPassword', string>>,
     context: ClientContext,
   ): Promise<OpenedSession> {
     const { user, session } = signedIn;
-    if (newPassword === oldPassword)
+    if (newPassword === password)
       throw refuseField('WEAK_PASSWORD', 'newPassword', 'The new password is the same as the old one. Choose another.');
     // The strength check is expensive, so it runs only after the throttle.
-    const proven = await this.#proveAgain(signedIn, { password: oldPassword }, context, false);
+    const proven = await this.#proveAgain(signedIn, { password }, context, false);
     try {
       await checkStrength(newPassword, user, 'newPassword');
     } catch (fault) {
@@ -143,16 +142,12 @@ export class Accounts {
     }
     const { hash, key } = await this.#attempts.admitUser(1, () => hashPassword(newPassword));
     const sealed = proven.user.sealedSecret;
-    const secret = sealed && openSecret(sealed, proven.key, user);
-    if (secret === undefined)
-      throw new Error('The secret of two-step verification cannot be decrypted. Issue a new link for the user.');
+    const sealedSecret = sealed && sealSecret(openSecret(sealed, proven.key, user), key, user);
     const change: UserChange = {
-      set: { ...passwordFields(hash, context), sealedSecret: secret && sealSecret(secret, key, user) },
+      set: { ...passwordFields(hash, context), sealedSecret },
       endSessions: { except: session.tokenHash },
-      whileProven: proven.user,
     };
-    await this.#change(user, change, ownEntry(user, 'password changed', context));
-    return this.#renew(signedIn, proven, context, hash);
+    return this.#saveProven(signedIn, proven, change, ownEntry(user, 'password changed', context), context, hash);
   }
 
   /** Returns a new secret. It is stored once enableSecondFactor receives it with a valid code. */
@@ -182,10 +177,9 @@ export class Accounts {
     const change: UserChange = {
       set: { sealedSecret: sealSecret(secret, proven.key, user), lastStep: step },
       recoveryHashes: hashes,
-      whileProven: proven.user,
     };
-    await this.#change(user, change, ownEntry(user, 'second factor enabled', context, { factor: proven.factor }));
-    return { ...(await this.#renew(signedIn, proven, context)), recoveryCodes: codes };
+    const entry = ownEntry(user, 'second factor enabled', context, { factor: proven.factor });
+    return { ...(await this.#saveProven(signedIn, proven, change, entry, context)), recoveryCodes: codes };
   }
 
   /**
@@ -196,9 +190,8 @@ export class Accounts {
     const { user } = signedIn;
     if (user.sealedSecret === null) throw new Refusal('NOT_FOUND', 'Two-step verification is off for this account.');
     const proven = await this.#proveAgain(signedIn, proof, context);
-    const change = { set: NO_FACTOR, recoveryHashes: [], whileProven: proven.user };
-    await this.#change(user, change, ownEntry(user, 'second factor disabled', context, { factor: proven.factor }));
-    return this.#renew(signedIn, proven, context);
+    const entry = ownEntry(user, 'second factor disabled', context, { factor: proven.factor });
+    return this.#saveProven(signedIn, proven, { set: NO_FACTOR, recoveryHashes: [] }, entry, context);
   }
 
   countRecoveryCodes(user: UserName): Promise<number> {
@@ -248,12 +241,20 @@ export class Accounts {
   }
 
   /**
-   * Saves a change after a proof. Throws SIGN_IN_REFUSED if the password or the second factor has changed since, or
-   * the user was deleted.
+   * Saves a change after a proof, and continues the session under a new token. Throws SIGN_IN_REFUSED if the password or
+   * the second factor has changed since, or the user was deleted.
    */
-  async #change(user: User, change: UserChange, entry: AuditEntry) {
-    const outcome = await this.#users.updateUser(user, change, entry);
+  async #saveProven(
+    signedIn: SignedIn,
+    proven: Proven,
+    change: UserChange,
+    entry: AuditEntry,
+    context: ClientContext,
+    passwordHash?: PasswordHash,
+  ): Promise<OpenedSession> {
+    const outcome = await this.#users.updateUser(signedIn.user, { ...change, whileProven: proven.user }, entry);
     if (outcome instanceof Refusal) throw new Refusal('SIGN_IN_REFUSED');
+    return this.#renew(signedIn, proven, context, passwordHash);
   }
 
   /** Continues the session under a new token. The session's latest end stays the same. */

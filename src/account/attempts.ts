@@ -282,10 +282,7 @@ export class Attempts {
       const codeHash = parseRecoveryCode(code);
       return codeHash && (await this.#stores.users.useRecoveryCode(user, codeHash)) ? 'recovery code' : undefined;
     }
-    const secret = openSecret(sealed, key, user);
-    if (!secret)
-      throw new Error('The secret of two-step verification cannot be decrypted. Issue a new link for the user.');
-    const step = findStep(secret, code, nowMs);
+    const step = findStep(openSecret(sealed, key, user), code, nowMs);
     return step !== undefined && (await this.#stores.users.useStep(user, step)) ? 'totp' : undefined;
   }
 }

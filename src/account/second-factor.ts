@@ -14,33 +14,15 @@ const GROUP = 6;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /** Encodes bytes as base32 (RFC 4648), in uppercase and without padding. */
-export function encodeBase32(bytes: Uint8Array): string {
-  let text = '';
-  let bits = 0;
-  let held = 0;
-  for (const byte of bytes) {
-    held = (held << 8) | byte;
-    for (bits += 8; bits >= 5; bits -= 5) text += BASE32[(held >> (bits - 5)) & 31];
-    held &= 31;
-  }
-  return bits === 0 ? text : text + BASE32[(held << (5 - bits)) & 31];
-}
+export const encodeBase32 = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0'))
+    .join('')
+    .replace(/.{1,5}/g, (bits) => BASE32[Number.parseInt(bits.padEnd(5, '0'), 2)]!);
 
 /** Returns the bytes of a text from `encodeBase32`; undefined for any other text. */
 export function decodeBase32(text: string): Buffer | undefined {
-  const bytes: number[] = [];
-  let bits = 0;
-  let held = 0;
-  for (const character of text) {
-    const value = BASE32.indexOf(character);
-    if (value < 0) return undefined;
-    held = ((held << 5) | value) & 0xfff;
-    bits += 5;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes.push((held >> bits) & 255);
-  }
-  const decoded = Buffer.from(bytes);
+  const bits = Array.from(text, (digit) => BASE32.indexOf(digit).toString(2).padStart(5, '0')).join('');
+  const decoded = Buffer.from(Array.from(bits.matchAll(/.{8}/g), ([byte]) => Number.parseInt(byte, 2)));
   return encodeBase32(decoded) === text ? decoded : undefined;
 }
 
@@ -88,9 +70,12 @@ export function findStep(secret: Uint8Array, code: string, nowMs: number): numbe
 export const sealSecret = (secret: Uint8Array, key: Uint8Array, name: UserName): Buffer =>
   sealFor(ownerOf(name), secret, key);
 
-/** Returns the sealed secret; undefined when the key, the user or a bit differs. */
-export const openSecret = (sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer | undefined =>
-  openFor(ownerOf(name), sealed, key);
+/** Returns the sealed secret. Throws when the key, the user or a bit differs. */
+export function openSecret(sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer {
+  const secret = openFor(ownerOf(name), sealed, key);
+  if (secret) return secret;
+  throw new Error('The secret of two-step verification cannot be decrypted. Issue a new link for the user.');
+}
 
 const ownerOf = ({ teamId, email }: UserName) => `${teamId}\0${email}`;
 

@@ -4,7 +4,7 @@
  * role of the actor. Source: decision 0023.
  */
 import { hash, randomBytes } from 'node:crypto';
-import { entryBy, type Actor } from '../audit/audit.ts';
+import { entryBy, type Actor, type AuditEntry } from '../audit/audit.ts';
 import { formatTime, MINUTE_MS } from '../clock.ts';
 import { orThrow, Refusal, refuseField, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX, PROOF_MINUTES, SESSION_HOURS, SESSION_IDLE_MINUTES } from './account-bounds.ts';
@@ -124,14 +124,18 @@ export function checkUserChange(
 
 const factorsOf = ({ passwordHash, sealedSecret }: ProvenFactors) => `${passwordHash} ${sealedSecret?.toHex()}`;
 
+/** Who changes the users of which team. */
+interface UsersContext {
+  readonly users: UserStore;
+  readonly teamId: string;
+  readonly actor: Actor;
+}
+type GivenUser = Pick<User, 'email'>;
+type GivenRole = Pick<User, 'email' | 'role'>;
+
 /** Creates a user, who sets a password through the link within 72 hours. Throws INVALID_VALUE or USER_EXISTS. */
-export async function inviteUser(
-  users: UserStore,
-  teamId: string,
-  email: string,
-  role: Role,
-  actor: Actor,
-): Promise<IssuedLink> {
+export async function inviteUser(context: UsersContext, { email, role }: GivenRole): Promise<IssuedLink> {
+  const { users, teamId, actor } = context;
   const name = nameOf(teamId, email);
   const { link, issued } = newLink(actor.nowMs);
   const entry = entryBy(actor, 'user invited', name.email, { role });
@@ -143,30 +147,33 @@ export async function inviteUser(
  * Issues a link for a forgotten password, a lost second factor or a locked account, and ends the previous link.
  * Throws NOT_FOUND.
  */
-export async function renewLink(users: UserStore, teamId: string, email: string, actor: Actor): Promise<IssuedLink> {
-  const name = nameOf(teamId, email);
-  const { link, issued } = newLink(actor.nowMs);
-  orThrow(
-    await users.updateUser(name, { set: { ...link, ...NO_FAILURES } }, entryBy(actor, 'link renewed', name.email)),
-  );
+export async function renewLink(context: UsersContext, { email }: GivenUser): Promise<IssuedLink> {
+  const { link, issued } = newLink(context.actor.nowMs);
+  await saveUser(context, email, { set: { ...link, ...NO_FAILURES } }, 'link renewed');
   return issued;
 }
 
 /** Changes a role. Open sessions have the new role from their next request. Throws NOT_FOUND or LAST_OWNER. */
-export async function changeRole(users: UserStore, teamId: string, email: string, role: Role, actor: Actor) {
-  const name = nameOf(teamId, email);
-  orThrow(await users.updateUser(name, { set: { role } }, entryBy(actor, 'role changed', name.email, { role })));
-}
+export const changeRole = (context: UsersContext, { email, role }: GivenRole): Promise<void> =>
+  saveUser(context, email, { set: { role } }, 'role changed', { role });
 
 /** Ends all sessions of a user. The password and a link that was printed keep working. Throws NOT_FOUND. */
-export async function signOutUser(users: UserStore, teamId: string, email: string, actor: Actor) {
+export const signOutUser = (context: UsersContext, { email }: GivenUser): Promise<void> =>
+  saveUser(context, email, { endSessions: 'all' }, 'sessions ended', { which: 'all' });
+
+async function saveUser(
+  { users, teamId, actor }: UsersContext,
+  email: string,
+  change: UserChange,
+  action: string,
+  detail?: AuditEntry['detail'],
+) {
   const name = nameOf(teamId, email);
-  const entry = entryBy(actor, 'sessions ended', name.email, { which: 'all' });
-  orThrow(await users.updateUser(name, { endSessions: 'all' }, entry));
+  orThrow(await users.updateUser(name, change, entryBy(actor, action, name.email, detail)));
 }
 
 /** Deletes a user and ends the user's sessions. Throws NOT_FOUND or LAST_OWNER. */
-export async function deleteUser(users: UserStore, teamId: string, email: string, actor: Actor) {
+export async function deleteUser({ users, teamId, actor }: UsersContext, { email }: GivenUser): Promise<void> {
   const name = nameOf(teamId, email);
   orThrow(await users.deleteUser(name, entryBy(actor, 'user removed', name.email)));
 }

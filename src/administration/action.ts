@@ -8,11 +8,14 @@ import type { ProofNeed } from '../account/users.ts';
 import type { Actor, AuditEntry, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import { matching, objectOf, type Schema, type TypedSchema } from '../json-schema.ts';
+import type { PimsStore } from '../pims/pims-port.ts';
+import type { WriteOptions } from '../pims/writes/writes.ts';
 import type { RequestStore } from '../request-log/request-log-port.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { RejectedCalls } from '../tenant/credentials.ts';
 import type { Placement, Tenant, TenantStore, UsageStore } from '../tenant/tenant-port.ts';
 import type { Webhooks } from '../webhooks/administration.ts';
+import type { Readings } from './readings.ts';
 
 export interface ActionServices {
   readonly clock: Clock;
@@ -32,11 +35,22 @@ export interface ActionServices {
    */
   readonly publicUrl: string;
   readonly rejectedCalls: RejectedCalls;
-  /** Returns method and path of an operation. Only the service has it. */
-  readonly placeOf?: (operation: string) => { readonly method: string; readonly path: string };
+  /** Returns method and path of an operation. The command line, which does not load the operations, has none. */
+  readonly placeOf: (operation: string) => { readonly method: string; readonly path: string };
+  /** Only the service has it. */
+  readonly node?: NodeParts;
   /** Only the command line has the next two. With one server, and with PostgreSQL, they are undefined. */
   readonly placement?: Placement | undefined;
   readonly restoreTenant?: (tenant: Tenant, from: string, entry: AuditEntry) => Promise<string | null>;
+}
+
+/** The node of a service, for its operator. */
+export interface NodeParts {
+  /** Time of the clock at which the service started. */
+  readonly startedAt: number;
+  readonly readings: () => Readings;
+  /** Makes a backup. Undefined if no backups are scheduled. */
+  readonly backUp: (() => Promise<unknown>) | undefined;
 }
 
 export interface ActionContext extends ActionServices {
@@ -46,6 +60,12 @@ export interface ActionContext extends ActionServices {
   readonly role: Role;
   /** The user who acts, with the Idempotency-Key of the change, or the command line. */
   readonly actor: Actor;
+  readonly openPims: () => PimsStore | Promise<PimsStore>;
+  readonly writeOptions: WriteOptions;
+  /** Appends a write of records to the audit log, unless it has changed nothing. */
+  readonly note: (action: string, target: string, detail?: AuditEntry['detail']) => Promise<void>;
+  /** Makes a signal that aborts when the caller disconnects. */
+  readonly signal: () => AbortSignal;
   /** Aborts when the caller of a long action disconnects, or the service stops. */
   readonly ended?: AbortSignal | undefined;
 }
@@ -56,10 +76,12 @@ export interface RouteTerms {
   readonly role?: Role;
   /** The proof that a change needs. Each change with a role must name it (decision 0023). */
   readonly proof?: ProofNeed;
+  /** Whether the route is only for the team that operates the service. NOT_FOUND for others. */
+  readonly isForOperator?: true;
   /**
    * Schema of the query or the body. Where the schema of a value has a default, a command uses it, and a route still
-   * requires the value. `title` is the option if it is not `name <name>`, and `$comment` says what the form of the
-   * value is, such as `look like 2026-11`.
+   * requires the value. `title` is the option if it is not `name <name>`, or the word of an argument, and `$comment`
+   * says what the form of the value is, such as `look like 2026-11`. A list is an option that can be repeated.
    */
   readonly takes?: Schema;
 }
@@ -80,12 +102,17 @@ interface TypedAction<Given, Answer> extends RouteTerms {
   /** Whether the action waits for the turn of its tenant, because it reads much. */
   readonly isLong?: true;
   readonly run: (context: ActionContext, given: Given) => Promise<Answer>;
-  /** Words, such as `keys end <team> <apiID>`. The other values are options. */
+  /** Returns the answer to a command, which takes no options then, if a route returns one page. */
+  readonly runWhole?: (context: ActionContext) => Promise<Partial<Answer>>;
+  /**
+   * Words, such as `keys end <team> <apiID>`. The other values are options. With words such as
+   * `requests <team> --id <requestID>`, the option chooses this action instead of the one before it.
+   */
   readonly command?: string;
   /** The options of the example in the help. */
   readonly example?: string;
   /** Returns what --json prints after the team and the words, by default the answer. */
-  readonly json?: (told: Given & Answer) => object;
+  readonly json?: (told: Given & Answer & { readonly teamID: string }) => object;
   /** Asks for the confirmation of a command, which --yes gives too. */
   readonly confirm?: (tenant: Tenant) => string;
   /** Whether the command ends with 1, although it has an answer. */
@@ -95,8 +122,9 @@ interface TypedAction<Given, Answer> extends RouteTerms {
 }
 
 /** An action, for code that does not know its types. */
-export interface Action extends Omit<TypedAction<never, never>, 'takes' | 'run'> {
+export interface Action extends Omit<TypedAction<never, never>, 'takes' | 'run' | 'runWhole'> {
   readonly takes?: Schema;
+  readonly runWhole?: (context: ActionContext) => Promise<unknown>;
   readonly run: (context: ActionContext, given: never) => Promise<unknown>;
 }
 
@@ -113,3 +141,7 @@ export const withHelp = <T>(schema: TypedSchema<T>, description: string, more: S
   description,
   ...more,
 });
+
+/** Picks members of an object, in this order. */
+export const pick = <T, Name extends keyof T>(object: T, ...names: readonly Name[]): Pick<T, Name> =>
+  Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, Name>;

@@ -5,8 +5,21 @@
 import { AUDIT } from './audit.ts';
 import { CALLS } from './calls.ts';
 import { KEYS } from './keys.ts';
+import { OPERATE } from './operate.ts';
+import { ORDERS } from './orders.ts';
+import { RECORDS } from './records.ts';
 import { TENANTS } from './tenants.ts';
 import { USERS } from './users.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
-export const ACTIONS = { ...TENANTS, ...KEYS, ...WEBHOOKS, ...USERS, ...CALLS, ...AUDIT };
+export const ACTIONS = {
+  ...TENANTS,
+  ...KEYS,
+  ...WEBHOOKS,
+  ...USERS,
+  ...RECORDS,
+  ...ORDERS,
+  ...CALLS,
+  ...AUDIT,
+  ...OPERATE,
+};

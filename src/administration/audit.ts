@@ -16,9 +16,21 @@ function endPage<T>(rows: readonly T[]): T[] {
 }
 
 export const AUDIT = {
-  'audit list': action({
+  'GET /audit': action({
     about: 'Print the audit log, oldest first.',
-    run: async ({ audit, teamId }) => {
+    role: 'owner',
+    takes: objectOf({}, { before: POSITION }),
+    isLong: true,
+    /** Returns at most 100 records, newest first. */
+    run: async ({ audit, teamId }, { before = Number.MAX_SAFE_INTEGER }) => {
+      const records = endPage(await audit.loadAudit(teamId, Number(before), AUDIT_PAGE));
+      const last = records.at(-1)?.number ?? 1;
+      /** `next` is the `before` of the next page. */
+      return { records, next: last > 1 ? last : null };
+    },
+    command: 'audit list <team>',
+    example: '--json',
+    runWhole: async ({ audit, teamId }) => {
       const records: AuditRecord[] = [];
       for (;;) {
         const page = await audit.loadAuditFrom(teamId, records.length + 1, COMMAND_PAGE);
@@ -26,23 +38,9 @@ export const AUDIT = {
         if (page.length < COMMAND_PAGE) return { records };
       }
     },
-    command: 'audit list <team>',
-    example: '--json',
     show: ({ records }) => [
       [COLUMNS.map((name) => name.toUpperCase()), ...records.map((record) => COLUMNS.map((name) => record[name]))],
     ],
-  }),
-  'GET /audit': action({
-    about: 'Show the audit log, newest first, at most 100 records at a time.',
-    role: 'owner',
-    takes: objectOf({}, { before: POSITION }),
-    isLong: true,
-    run: async ({ audit, teamId }, { before = Number.MAX_SAFE_INTEGER }) => {
-      const records = endPage(await audit.loadAudit(teamId, Number(before), AUDIT_PAGE));
-      const last = records.at(-1)?.number ?? 1;
-      /** `next` is the `before` of the next page. */
-      return { records, next: last > 1 ? last : null };
-    },
   }),
   'GET /audit/verify': action({
     about: 'Check that no record of the audit log was changed, removed or added. Exits with 1 if one was.',

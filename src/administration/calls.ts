@@ -1,11 +1,10 @@
 /** The calls of a tenant: counts of a month with their refusals, and the request log, newest first. */
 import { formatTime } from '../clock.ts';
-import { ERRORS, Refusal, refuseField, type ErrorCode } from '../errors.ts';
+import { ERRORS, refuseField, type ErrorCode } from '../errors.ts';
 import { matching, objectOf, required, textOf } from '../json-schema.ts';
 import type { FoundRequest } from '../request-log/logged-request.ts';
-import { findRequest, searchRequests } from '../request-log/search.ts';
 import { quotaOf } from '../tenant/calls.ts';
-import { action, withHelp } from './action.ts';
+import { action, pick, withHelp } from './action.ts';
 
 interface DayCount {
   readonly day: string;
@@ -13,13 +12,15 @@ interface DayCount {
   readonly calls: number;
 }
 const keyOf = ({ day, operation }: Pick<DayCount, 'day' | 'operation'>) => `${day} ${operation}`;
-const any = textOf();
 const SEARCH = {
   status: textOf('a status such as 404, or a class such as 5xx'),
   operation: textOf('an operation such as createOrder', { title: 'operation <name>' }),
   from: textOf('UTC, such as 2026-11-20T09:30:00Z', { title: 'from <time>' }),
   to: textOf('UTC; requests before this time', { title: 'to <time>' }),
   cursor: textOf('cursor that the previous output shows, for the next 50'),
+  key: textOf('the API ID of a pair of keys, or explorer'),
+  code: textOf('an error code such as NOT_FOUND'),
+  order: textOf('number of an order that the request names'),
 };
 
 /** Sums up calls by day or by operation. */
@@ -83,14 +84,21 @@ export const CALLS = {
     ],
   }),
   'GET /requests': action({
-    about: 'Search the logged requests, newest first.',
+    about: 'Show the logged requests, newest first, 50 at a time.',
     role: 'viewer',
-    takes: objectOf({}, { ...SEARCH, key: any, code: any, order: any }),
+    takes: objectOf({}, SEARCH),
     isLong: true,
     run: async ({ requestLog, placeOf, tenant, actor }, given) => {
       const page = await requestLog.search(tenant, given, actor.nowMs);
-      return { ...page, requests: page.requests.map((request) => ({ ...request, ...placeOf!(request.operation) })) };
+      return { ...page, requests: page.requests.map((request) => ({ ...request, ...placeOf(request.operation) })) };
     },
+    command: 'requests <team>',
+    example: '--status 5xx --from 2026-11-20T22:00:00Z',
+    json: (told) => pick(told, 'requests', 'next', 'searchedTo'),
+    show: ({ requests, next, searchedTo }) => [
+      [HEAD, ...requests.map(rowOfRequest)],
+      next === null ? '' : `The search went back to ${searchedTo}. To continue it, add --cursor ${next}`,
+    ],
   }),
   'GET /requests/rejected': action({
     about: 'List the last calls to this node that had no valid keys, newest first.',
@@ -98,9 +106,9 @@ export const CALLS = {
     run: async ({ rejectedCalls, teamId }) => ({ calls: rejectedCalls.listRejected(teamId) }),
   }),
   'GET /requests/single': action({
-    about: 'Show a request, and what to do about a refusal.',
+    about: 'one request with its parameters and its body, and what to do about a refusal',
     role: 'viewer',
-    takes: objectOf({ requestID: required() }),
+    takes: objectOf({ requestID: required(undefined, { title: 'id <request-id>' }) }),
     isLong: true,
     run: async ({ requestLog, requestLogDays, placeOf, tenant, actor }, { requestID }) => {
       const found = await requestLog.findDetail(tenant, requestID, actor.nowMs);
@@ -108,30 +116,11 @@ export const CALLS = {
       if (!found) throw refuseField('NOT_FOUND', 'requestID', missing);
       /** `remedy` is null for a call that succeeded. */
       const remedy = found.code === null ? null : ERRORS[found.code as ErrorCode].remedy;
-      return { ...found, ...placeOf!(found.operation), remedy };
+      return { ...found, ...placeOf(found.operation), remedy };
     },
-  }),
-  requests: action({
-    about: 'Show the logged requests, newest first, 50 at a time.',
-    takes: objectOf(
-      {},
-      { ...SEARCH, id: textOf('one request with its parameters and its body', { title: 'id <request-id>' }) },
-    ),
-    /** Finds every request that the store still has. */
-    run: async ({ requests, tenant, teamId }, { id, ...wanted }) => {
-      if (id === undefined) return searchRequests(requests, teamId, wanted, tenant.createdAt);
-      const request = await findRequest(requests, teamId, id);
-      if (!request) throw new Refusal('NOT_FOUND', `The request log has no request '${id}'.`);
-      return { request };
-    },
-    command: 'requests <team>',
-    example: '--status 5xx --from 2026-11-20T22:00:00Z',
-    show: (found) => {
-      if ('request' in found) return [Object.entries(found.request).map(([name, value]) => [name, tell(value)])];
-      const { requests, next, searchedTo } = found;
-      const more = `The search went back to ${searchedTo}. To continue it, add --cursor ${next}`;
-      return [[HEAD, ...requests.map(rowOfRequest)], ...(next === null ? [] : [more])];
-    },
+    command: 'requests <team> --id <requestID>',
+    json: ({ teamID: _team, ...request }) => ({ request }),
+    show: ({ teamID: _team, ...request }) => [request],
   }),
 };
 
@@ -140,4 +129,3 @@ const rowOfRequest = ({ at, httpStatus, code, operation, milliseconds, client, r
   const caller = by.keyName ?? by.apiID ?? by.explorerUser ?? '';
   return [at, httpStatus, code ?? '', operation, milliseconds, caller, client, requestID];
 };
-const tell = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -5,16 +5,15 @@
 import { entryBy } from '../audit/audit.ts';
 import { formatTime } from '../clock.ts';
 import { orThrow, refuseCommand } from '../errors.ts';
-import { objectOf, oneOf, textOf, type TypedSchema } from '../json-schema.ts';
+import { booleanOf, objectOf, oneOf, textOf, type TypedSchema } from '../json-schema.ts';
 import { FIRST_STAGES } from '../pims/rules/stages.ts';
 import type { Tenant, TenantSettings } from '../tenant/tenant-port.ts';
 import { checkTeamId, checkTenantName } from '../tenant/tenant.ts';
 import { action, withHelp, type ActionContext } from './action.ts';
 
-const flag: TypedSchema<boolean> = { type: 'boolean' };
 /** Null removes the limit. */
-const quota: TypedSchema<number | null> = { type: ['integer', 'null'], minimum: 1, maximum: 999_999_999_999_999 };
-const rate: TypedSchema<number | null> = { type: ['number', 'null'], minimum: 0.001, maximum: 999_999.999 };
+const quotaOrNone: TypedSchema<number | null> = { type: ['integer', 'null'], minimum: 1, maximum: 999_999_999_999_999 };
+const rateOrNone: TypedSchema<number | null> = { type: ['number', 'null'], minimum: 0.001, maximum: 999_999.999 };
 const defaultStage = withHelp(oneOf(FIRST_STAGES), 'stage of new orders without an ORDER_TYPE', {
   title: 'defaultStage <stage>',
 });
@@ -49,19 +48,30 @@ function placementOf({ placement }: ActionContext) {
 }
 
 /** Returns the new values of the settings that change, for the audit log. */
-function findChanges(before: TenantSettings, after: TenantSettings): Record<string, string> {
+function findChanges(before: Tenant, after: Partial<TenantSettings>): Record<string, string> {
   const changed = Object.entries(after).filter(([name, value]) => before[name as keyof TenantSettings] !== value);
   return Object.fromEntries(changed.map(([name, value]) => [name, String(value ?? 'none')]));
+}
+
+/** Saves settings and returns the tenant with them. */
+async function saveSettings(
+  { tenants, tenant, teamId, actor }: ActionContext,
+  settings: Partial<Tenant>,
+  detail: Record<string, string>,
+): Promise<Tenant> {
+  const changed = { ...tenant, ...settings };
+  await tenants.updateTenant(teamId, changed, entryBy(actor, 'tenant changed', teamId, detail));
+  return changed;
 }
 
 export const TENANTS = {
   'tenant create': action({
     about: 'Create a tenant. It has no keys yet.',
     takes: objectOf(
-      { teamID: textOf() },
+      { teamID: textOf(undefined, { title: 'team' }) },
       {
         name: textOf('name shown to people (default: the team ID)'),
-        create: withHelp(flag, 'create a new store if there is none; not needed for an empty folder in STOREROOM_DATA'),
+        create: booleanOf('create a new store if there is none; not needed for an empty folder in STOREROOM_DATA'),
       },
     ),
     notes: 'tenant created',
@@ -95,17 +105,15 @@ Orders accept codes of unknown parts and customers. \`storeroom tenant set ${tea
     about: 'Change the settings that an owner may change.',
     role: 'owner',
     proof: 'recent',
-    takes: objectOf({ name: textOf(), defaultStage, strict: flag }, { ownQuota: quota }),
+    takes: objectOf({ name: textOf(), defaultStage, strict: booleanOf() }, { ownQuota: quotaOrNone }),
     notes: 'tenant changed',
     check: ({ name }) => checkTenantName(name),
     run: async (context, given) => {
-      const { tenants, tenant, teamId, actor } = context;
-      const { name, strict, ownQuota = tenant.ownQuota } = given;
-      const limit = ownQuota === tenant.ownQuota ? {} : { ownQuota: String(ownQuota ?? 'none') };
+      const { ownQuota } = context.tenant;
+      const { name, strict, ownQuota: quota = ownQuota } = given;
+      const limit = quota === ownQuota ? {} : { ownQuota: String(quota ?? 'none') };
       const detail = { name, defaultStage: given.defaultStage, strict: strict ? 'on' : 'off', ...limit };
-      const changed = { ...tenant, ...given, ownQuota };
-      await tenants.updateTenant(teamId, changed, entryBy(actor, 'tenant changed', teamId, detail));
-      return viewSettings(context, changed);
+      return viewSettings(context, await saveSettings(context, given, detail));
     },
   }),
   'tenant set': action({
@@ -118,25 +126,16 @@ Orders accept codes of unknown parts and customers. \`storeroom tenant set ${tea
           strict: withHelp(oneOf(['on', 'off']), 'whether the codes of parts, customers and locations must exist', {
             title: 'strict <on|off>',
           }),
-          quota: withHelp(quota, 'calls per calendar month (UTC), or none', { title: 'quota <calls>' }),
-          rate: withHelp(rate, 'calls per second, or none', { title: 'rate <calls>' }),
+          monthQuota: withHelp(quotaOrNone, 'calls per calendar month (UTC), or none', { title: 'quota <calls>' }),
+          callsPerSecond: withHelp(rateOrNone, 'calls per second, or none', { title: 'rate <calls>' }),
         },
       ),
       minProperties: 1,
     },
     notes: 'tenant changed',
-    run: async ({ tenants, tenant, teamId, actor }, given) => {
-      const { strict, quota: monthQuota = tenant.monthQuota, rate: callsPerSecond = tenant.callsPerSecond } = given;
-      const settings: TenantSettings = {
-        defaultStage: given.defaultStage ?? tenant.defaultStage,
-        strict: strict === undefined ? tenant.strict : strict === 'on',
-        monthQuota,
-        ownQuota: tenant.ownQuota,
-        callsPerSecond,
-      };
-      const entry = entryBy(actor, 'tenant changed', teamId, findChanges(tenant, settings));
-      await tenants.updateTenant(teamId, { ...settings, name: tenant.name }, entry);
-      return viewTenant({ ...tenant, ...settings });
+    run: async (context, { strict, ...given }) => {
+      const settings = { ...given, ...(strict !== undefined && { strict: strict === 'on' }) };
+      return viewTenant(await saveSettings(context, settings, findChanges(context.tenant, settings)));
     },
     command: 'tenant set <team>',
     example: '--strict on --quota 100000',

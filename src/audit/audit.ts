@@ -29,6 +29,7 @@ export interface AuditRecord extends AuditEntry {
 }
 
 export const COMMAND_LINE = 'command line';
+export const byOperator = (nowMs: number): Actor => ({ nowMs, actor: COMMAND_LINE, client: '' });
 
 export const entryBy = (
   { nowMs, actor, client, once }: Actor,
@@ -36,10 +37,6 @@ export const entryBy = (
   target: string,
   detail: AuditEntry['detail'] = {},
 ): AuditEntry => ({ at: new Date(nowMs).toISOString(), actor, action, target, client, detail, once });
-
-/** Returns the entry of a command. `at` is UTC ISO 8601. */
-export const byCommand = (at: string, action: string, target: string, detail?: AuditEntry['detail']): AuditEntry =>
-  entryBy({ nowMs: Date.parse(at), actor: COMMAND_LINE, client: '' }, action, target, detail);
 
 /** The audit log of each tenant, implemented under store/. Each method is one transaction. */
 export interface AuditStore {

@@ -4,7 +4,6 @@
  * files and locks, a stack for everything else).
  */
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
-import { COMMAND_LINE } from '../audit/audit.ts';
 import { formatTime, type Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
@@ -55,8 +54,6 @@ export const parseWhole =
 export function printAnswer({ asJson }: CommandContext, object: object, text: string): void {
   process.stdout.write(`${asJson ? JSON.stringify(object) : text}\n`);
 }
-
-export const byOperator = (nowMs: number) => ({ nowMs, actor: COMMAND_LINE, client: '' });
 
 /** Returns the current time in the form of records: UTC, ISO 8601. */
 export const timeOf = (clock: Clock): string => formatTime(clock.now());

@@ -4,7 +4,6 @@
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../config.ts';
 import { Refusal, refuseCommand } from '../errors.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
@@ -13,7 +12,7 @@ import { hasBackups } from '../store/sqlite/backup/backup.ts';
 import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/files/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
-import { addCommand, printable, printAnswer, type CommandContext } from './command.ts';
+import { printable, type CommandContext } from './command.ts';
 import { findFault, formatOrigin } from './service-address.ts';
 
 export type EmbeddedStore = ReturnType<typeof openEmbedded>;
@@ -82,42 +81,12 @@ async function describePlace(config: Config, { installation }: Store) {
 
 const print = (event: string) => void process.stderr.write(`${printable(event)}\n`);
 
-/** Opens the embedded store of the settings, which must exist. Throws COMMAND_REFUSED when the store is PostgreSQL. */
-export async function withEmbeddedStore<T>(
-  context: CommandContext,
-  work: (store: EmbeddedStore) => Promise<T>,
-): Promise<T> {
-  parseEmbeddedConfig(context.environment);
-  return withStore(context, (store) => work(store as EmbeddedStore));
-}
-
-/** A tenant, its inventory system and the store. `teamId` is the team ID that was typed. */
-export interface TenantData {
-  readonly store: Store;
-  readonly teamId: string;
-  readonly tenant: Tenant;
-  readonly pims: PimsStore;
-}
-
 /** Opens the store and a tenant's inventory system in it. Throws TENANT_NOT_FOUND. */
-export function withTenant<T>(
+export const withTenant = <T>(
   context: CommandContext,
   teamId: string,
-  work: (data: TenantData) => Promise<T>,
-): Promise<T> {
-  return withStore(context, async (store) => {
-    const tenant = await findTenant(store, teamId);
-    return work({
-      store,
-      teamId,
-      tenant,
-      // The file is opened only when it is used, so that commands about the tenant itself work while the file is lost.
-      get pims() {
-        return store.pims(tenant);
-      },
-    });
-  });
-}
+  work: (pims: PimsStore, store: Store) => Promise<T>,
+): Promise<T> => withStore(context, async (store) => work(store.pims(await findTenant(store, teamId)), store));
 
 /** Returns the tenant. Throws TENANT_NOT_FOUND. */
 export async function findTenant(store: Store, teamId: string): Promise<Tenant> {
@@ -184,20 +153,3 @@ export function refuseOtherOwner(environment: Environment): void {
   const remedy = `Run it as that user, with \`sudo -u '#${uid}' …\`, or under systemd with \`storeroom service run -- …\`.`;
   throw refuseCommand(`${data.variable} is '${folder}', which belongs to the user with the ID ${uid}. ${remedy}`);
 }
-
-/** The members of the printed object after teamID, and the text that is printed without --json. */
-export type TenantAnswer = readonly [members: object, text: string];
-
-/** Adds a command such as `list <team>`. `work` receives the arguments after the team, and the options. */
-export const addTenantCommand = <Words extends unknown[]>(
-  parent: Command,
-  context: CommandContext,
-  form: string,
-  example: string,
-  description: string,
-  work: (data: TenantData, ...words: Words) => Promise<TenantAnswer>,
-): Command =>
-  addCommand(parent, form, example, description).action(async (teamID: string, ...words: Words) => {
-    const [members, text] = await withTenant(context, teamID, (data) => work(data, ...words));
-    printAnswer(context, { teamID, ...members }, text);
-  });

@@ -4,6 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { NodeParts } from '../administration/action.ts';
+import type { Readings } from '../administration/readings.ts';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/calls.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
@@ -25,7 +27,6 @@ import { logFaults, observeCalls, observeRequests } from './observe/observers.ts
 import { addHealth, whyNotReady } from './observe/health.ts';
 import { BASE_PATH } from './server/protocol.ts';
 import { addMetrics } from './observe/metrics.ts';
-import type { Readings } from './observe/readings.ts';
 import { allOperations } from './operations/operations.ts';
 import {
   addReceiving,
@@ -42,7 +43,8 @@ import { ServiceLoad, type LoadLimits } from './server/load.ts';
 
 export interface AppOptions
   extends
-    Omit<DashboardServices, 'limits' | 'logCounts' | 'rejectedCalls' | 'readings' | 'startedAt'>,
+    Omit<DashboardServices, 'limits' | 'logCounts' | 'rejectedCalls' | 'node' | 'placeOf'>,
+    Pick<NodeParts, 'backUp'>,
     AnswerLimits,
     LoadLimits {
   readonly state: ServiceState;
@@ -118,7 +120,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     ...(traced && { pims: traced.pims }),
     limits: new Limits(),
     rejectedCalls: new RejectedCalls(),
-    readings: takeReadings,
+    logCounts: options.requests,
+    node: { startedAt: clock.elapsed(), readings: takeReadings, backUp: options.backUp },
   };
   await app.register(async (scope) => {
     for (const operation of operations) addOperation(scope, operation, services, accessByKey(services));

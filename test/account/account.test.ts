@@ -25,7 +25,10 @@ const HOUR = 3600;
 suite('links', () => {
   test('400 a link works once, even when two people use it at the same moment', async () => {
     const teamId = await newTeam();
-    const { token } = await inviteUser(store.users, teamId, 'Ann@Example.com', 'owner', operator());
+    const { token } = await inviteUser(
+      { users: store.users, teamId, actor: operator() },
+      { email: 'Ann@Example.com', role: 'owner' },
+    );
     assert.deepEqual(await accounts.checkLink(token, visit()), { teamId, email: 'ann@example.com' });
     const passwords = [PASSWORD, NEW, `${NEW} and one`];
     const outcomes = await Promise.allSettled(passwords.map((password) => accounts.useLink(token, password, visit(1))));
@@ -42,11 +45,14 @@ suite('links', () => {
 
   test('400 a link ends after 72 hours or when the next one is made; any other token is refused', async () => {
     const teamId = await newTeam();
-    const first = await inviteUser(store.users, teamId, 'ann@example.com', 'owner', operator());
+    const first = await inviteUser(
+      { users: store.users, teamId, actor: operator() },
+      { email: 'ann@example.com', role: 'owner' },
+    );
     assert.equal(first.endsAt, '2026-11-23T09:30:00.000Z');
     await accounts.checkLink(first.token, visit(72 * HOUR - 0.001));
     await expectRefused('LINK_INVALID', accounts.checkLink(first.token, visit(72 * HOUR)));
-    const second = await renewLink(store.users, teamId, 'ann@example.com', operator(1));
+    const second = await renewLink({ users: store.users, teamId, actor: operator(1) }, { email: 'ann@example.com' });
     await expectRefused('LINK_INVALID', accounts.checkLink(first.token, visit(2)));
     for (const token of ['', 'x', second.token.slice(1), `${second.token}=`, first.token.toLowerCase()])
       await expectRefused('LINK_INVALID', accounts.useLink(token, PASSWORD, visit(2)));
@@ -55,7 +61,10 @@ suite('links', () => {
 
   test('400 a weak password is refused, and the link still works', async () => {
     const teamId = await newTeam();
-    const { token } = await inviteUser(store.users, teamId, 'ann@example.com', 'owner', operator());
+    const { token } = await inviteUser(
+      { users: store.users, teamId, actor: operator() },
+      { email: 'ann@example.com', role: 'owner' },
+    );
     await expectRefused('WEAK_PASSWORD', accounts.useLink(token, 'too short', visit(1)));
     assert.equal((await accounts.useLink(token, PASSWORD, visit(2))).signedIn.user.linkHash, null);
   });
@@ -63,7 +72,10 @@ suite('links', () => {
   test('using a new link, not making it, ends sessions, the old password and the second factor', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const before = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
-    const { token } = await renewLink(store.users, ann.teamID, ann.email, operator(301));
+    const { token } = await renewLink(
+      { users: store.users, teamId: ann.teamID, actor: operator(301) },
+      { email: ann.email },
+    );
     assert.ok(await accounts.findSession(before.token, START + 302_000));
     const { signedIn } = await accounts.useLink(token, NEW, visit(303));
     assert.equal(signedIn.user.sealedSecret, null);
@@ -96,10 +108,10 @@ suite('sessions', () => {
   test('confirming the password issues a new token for the same twelve hours and ends the old one', async () => {
     const ann = await Person.create();
     const first = await ann.signIn(visit());
-    const { code, field } = await refusalOf(accounts.confirm(first.signedIn, WRONG, visit(600)));
+    const { code, field } = await refusalOf(accounts.confirm(first.signedIn, { password: WRONG }, visit(600)));
     assert.deepEqual([code, field], ['SIGN_IN_REFUSED', 'password']);
     assert.ok(await accounts.findSession(first.token, START + 600_000));
-    const second = await accounts.confirm(first.signedIn, PASSWORD, visit(600));
+    const second = await accounts.confirm(first.signedIn, { password: PASSWORD }, visit(600));
     const forgotten = { failures: 0, nextTryAt: '' };
     for (const { signedIn } of [first, second])
       assert.deepEqual(pick([signedIn.session], 'failures', 'nextTryAt'), [forgotten]);
@@ -116,7 +128,7 @@ suite('sessions', () => {
       [0, 299, 300].map((seconds) => provenAt(signedIn.session, seconds)),
       [true, true, false],
     );
-    const { signedIn: again } = await accounts.confirm(signedIn, PASSWORD, visit(600));
+    const { signedIn: again } = await accounts.confirm(signedIn, { password: PASSWORD }, visit(600));
     assert.deepEqual(
       [600, 899, 900].map((seconds) => provenAt(again.session, seconds)),
       [true, true, false],
@@ -136,7 +148,7 @@ suite('sessions', () => {
     for (let count = 0; count < 8; count++) {
       const proof = { password: PASSWORD, code: ann.wrongCodeAt(301) };
       outcomes.push(await refusedWith(accounts.disableSecondFactor(signedIn, proof, visit(301))));
-      ({ signedIn } = await accounts.confirm(signedIn, PASSWORD, visit(301)).catch(() => ({ signedIn })));
+      ({ signedIn } = await accounts.confirm(signedIn, { password: PASSWORD }, visit(301)).catch(() => ({ signedIn })));
     }
     assert.deepEqual(outcomes.slice(5), ['SIGN_IN_REFUSED', 'TOO_MANY_ATTEMPTS', 'TOO_MANY_ATTEMPTS']);
   });
@@ -145,7 +157,10 @@ suite('sessions', () => {
     const ann = await Person.create();
     const { signedIn, token } = await ann.signIn(visit());
     for (let count = 0; count < 8; count++)
-      await expectRefused('WEAK_PASSWORD', accounts.changePassword(signedIn, PASSWORD, 'short', visit(1)));
+      await expectRefused(
+        'WEAK_PASSWORD',
+        accounts.changePassword(signedIn, { password: PASSWORD, newPassword: 'short' }, visit(1)),
+      );
     assert.equal((await accounts.findSession(token, START + 2000))!.session.failures, 0);
   });
 
@@ -153,17 +168,17 @@ suite('sessions', () => {
     const ann = await Person.create();
     let { signedIn } = await ann.signIn(visit());
     for (let count = 0; count < 20; count++)
-      ({ signedIn } = await accounts.confirm(signedIn, PASSWORD, visit(count / 10)));
-    await expectRefused('TOO_MANY_ATTEMPTS', accounts.confirm(signedIn, PASSWORD, visit(3)));
-    await accounts.confirm(signedIn, PASSWORD, visit(61));
+      ({ signedIn } = await accounts.confirm(signedIn, { password: PASSWORD }, visit(count / 10)));
+    await expectRefused('TOO_MANY_ATTEMPTS', accounts.confirm(signedIn, { password: PASSWORD }, visit(3)));
+    await accounts.confirm(signedIn, { password: PASSWORD }, visit(61));
   });
 
   test('429 confirming a password is throttled like signing in', async () => {
     const ann = await Person.create();
     const { signedIn } = await ann.signIn(visit());
     for (let count = 0; count < 6; count++)
-      await expectRefused('SIGN_IN_REFUSED', accounts.confirm(signedIn, WRONG, visit(1)));
-    await expectRefused('TOO_MANY_ATTEMPTS', accounts.confirm(signedIn, PASSWORD, visit(1)));
+      await expectRefused('SIGN_IN_REFUSED', accounts.confirm(signedIn, { password: WRONG }, visit(1)));
+    await expectRefused('TOO_MANY_ATTEMPTS', accounts.confirm(signedIn, { password: PASSWORD }, visit(1)));
   });
 
   test('a user sees the valid sessions, and ends this one, another one or all others', async () => {
@@ -206,31 +221,53 @@ suite('sessions', () => {
 suite('users', () => {
   test('addresses are saved trimmed and in lowercase; 400 for invalid ones', async () => {
     const teamId = await newTeam();
-    await inviteUser(store.users, teamId, '  Ann.Smith+x@Example.COM\n', 'owner', operator());
+    await inviteUser(
+      { users: store.users, teamId, actor: operator() },
+      { email: '  Ann.Smith+x@Example.COM\n', role: 'owner' },
+    );
     const shown = pick(await store.users.listUsers(teamId), 'email', 'role');
     assert.deepEqual(shown, [{ email: 'ann.smith+x@example.com', role: 'owner' }]);
-    await inviteUser(store.users, teamId, `${'a'.repeat(249)}@b.de`, 'viewer', operator());
+    await inviteUser(
+      { users: store.users, teamId, actor: operator() },
+      { email: `${'a'.repeat(249)}@b.de`, role: 'viewer' },
+    );
     const wrong = ['a b@c', 'a\0@b', 'a\u200b@b', `${'a'.repeat(250)}@b.de`, 'a@b\ud800'];
     for (const email of ['', 'ann', '@', 'ann@', '@example.com', 'a@b@c', ...wrong]) {
-      const { code, field } = await refusalOf(inviteUser(store.users, teamId, email, 'viewer', operator()));
+      const { code, field } = await refusalOf(
+        inviteUser({ users: store.users, teamId, actor: operator() }, { email: email, role: 'viewer' }),
+      );
       assert.deepEqual([code, field], ['INVALID_VALUE', 'email'], email);
     }
     await expectRefused(
       'USER_EXISTS',
-      inviteUser(store.users, teamId, 'ANN.smith+x@example.com', 'viewer', operator()),
+      inviteUser(
+        { users: store.users, teamId, actor: operator() },
+        { email: 'ANN.smith+x@example.com', role: 'viewer' },
+      ),
     );
   });
 
   test('a new role applies from the next request; a removed user is signed out', async () => {
     const ann = await Person.create();
-    await inviteUser(store.users, ann.teamID, 'bob@example.com', 'developer', operator());
-    const { token: link } = await renewLink(store.users, ann.teamID, 'bob@example.com', operator());
+    await inviteUser(
+      { users: store.users, teamId: ann.teamID, actor: operator() },
+      { email: 'bob@example.com', role: 'developer' },
+    );
+    const { token: link } = await renewLink(
+      { users: store.users, teamId: ann.teamID, actor: operator() },
+      { email: 'bob@example.com' },
+    );
     const { token } = await accounts.useLink(link, NEW, visit());
-    await changeRole(store.users, ann.teamID, 'Bob@example.com', 'viewer', operator(1));
+    await changeRole(
+      { users: store.users, teamId: ann.teamID, actor: operator(1) },
+      { email: 'Bob@example.com', role: 'viewer' },
+    );
     assert.equal((await accounts.findSession(token, START + 2000))?.user.role, 'viewer');
-    await deleteUser(store.users, ann.teamID, 'bob@example.com', operator(3));
+    await deleteUser({ users: store.users, teamId: ann.teamID, actor: operator(3) }, { email: 'bob@example.com' });
     assert.equal(await accounts.findSession(token, START + 4000), undefined);
-    const { code, field } = await refusalOf(renewLink(store.users, ann.teamID, 'bob@example.com', operator(5)));
+    const { code, field } = await refusalOf(
+      renewLink({ users: store.users, teamId: ann.teamID, actor: operator(5) }, { email: 'bob@example.com' }),
+    );
     assert.deepEqual([code, field], ['NOT_FOUND', 'email']);
     const log = (await ann.log()).filter(({ target }) => target === 'bob@example.com');
     const actions = ['user invited', 'link renewed', 'password set by link', 'role changed', 'user removed'];
@@ -249,7 +286,13 @@ suite('users', () => {
 
   test('400 the last owner cannot be removed or get another role', async () => {
     const ann = await Person.create();
-    await expectRefused('LAST_OWNER', changeRole(store.users, ann.teamID, ann.email, 'viewer', operator()));
-    await expectRefused('LAST_OWNER', deleteUser(store.users, ann.teamID, ann.email, operator()));
+    await expectRefused(
+      'LAST_OWNER',
+      changeRole({ users: store.users, teamId: ann.teamID, actor: operator() }, { email: ann.email, role: 'viewer' }),
+    );
+    await expectRefused(
+      'LAST_OWNER',
+      deleteUser({ users: store.users, teamId: ann.teamID, actor: operator() }, { email: ann.email }),
+    );
   });
 });

@@ -28,7 +28,7 @@ suite('passwords', () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const other = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const mine = await ann.signIn(visit(301), { code: recoveryCodes[1]! });
-    const changed = await accounts.changePassword(mine.signedIn, PASSWORD, NEW, visit(302));
+    const changed = await accounts.changePassword(mine.signedIn, { password: PASSWORD, newPassword: NEW }, visit(302));
     for (const { token } of [other, mine]) assert.equal(await accounts.findSession(token, START + 303_000), undefined);
     assert.ok(await accounts.findSession(changed.token, START + 303_000));
     await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(304), { code: ann.codeAt(304) }));
@@ -41,9 +41,14 @@ suite('passwords', () => {
   test('a refused new password changes nothing', async () => {
     const ann = await Person.create();
     const { token, signedIn } = await ann.signIn(visit());
-    await expectRefused('SIGN_IN_REFUSED', accounts.changePassword(signedIn, WRONG, NEW, visit(1)));
+    await expectRefused(
+      'SIGN_IN_REFUSED',
+      accounts.changePassword(signedIn, { password: WRONG, newPassword: NEW }, visit(1)),
+    );
     for (const password of ['short', PASSWORD]) {
-      const { code, field } = await refusalOf(accounts.changePassword(signedIn, PASSWORD, password, visit(1)));
+      const { code, field } = await refusalOf(
+        accounts.changePassword(signedIn, { password: PASSWORD, newPassword: password }, visit(1)),
+      );
       assert.deepEqual([code, field], ['WEAK_PASSWORD', 'newPassword']);
     }
     assert.ok(await accounts.findSession(token, START + 2000));
@@ -54,10 +59,13 @@ suite('passwords', () => {
     for (let count = 0; count < 5; count++) {
       const ann = await Person.create();
       const { signedIn } = await ann.signIn(visit());
-      const { token } = await renewLink(store.users, ann.teamID, ann.email, operator(1));
+      const { token } = await renewLink(
+        { users: store.users, teamId: ann.teamID, actor: operator(1) },
+        { email: ann.email },
+      );
       const linkPassword = 'button sailor quartz ninety';
       const [change, link] = await Promise.allSettled([
-        accounts.changePassword(signedIn, PASSWORD, NEW, visit(2)),
+        accounts.changePassword(signedIn, { password: PASSWORD, newPassword: NEW }, visit(2)),
         accounts.useLink(token, linkPassword, visit(2)),
         ann.signIn(visit(2)),
       ]);
@@ -96,7 +104,7 @@ function interrupted<Part extends 'users' | 'sessions'>(
 test('a sign-in with the old password that runs while it is changed opens no session', async () => {
   const ann = await Person.create();
   const { signedIn } = await ann.signIn(visit());
-  const change = () => accounts.changePassword(signedIn, PASSWORD, NEW, visit(2));
+  const change = () => accounts.changePassword(signedIn, { password: PASSWORD, newPassword: NEW }, visit(2));
   const slow = interrupted('sessions', 'openSession', change);
   const signIn = { teamID: ann.teamID, email: ann.email, password: PASSWORD };
   await expectRefused('SIGN_IN_REFUSED', slow.signIn(signIn, visit(1)));
@@ -108,7 +116,7 @@ test('a sign-in with the old password that runs while it is changed opens no ses
 test('401 a second factor that is being set up with the old password while it is changed is not set up', async () => {
   const ann = await Person.create();
   const [mine, other] = [await ann.signIn(visit()), await ann.signIn(visit())];
-  const change = () => accounts.changePassword(other.signedIn, PASSWORD, NEW, visit(2));
+  const change = () => accounts.changePassword(other.signedIn, { password: PASSWORD, newPassword: NEW }, visit(2));
   const { secret } = accounts.beginSecondFactor(mine.signedIn);
   ann.secret = secret;
   const enabled = interrupted('users', 'updateUser', change).enableSecondFactor(
@@ -127,7 +135,10 @@ test('401 a new password does not restore a second factor that was replaced whil
   const other = await ann.signIn(visit(300), { code: recoveryCodes[1]! });
   const replace = () => ann.enableFactor(other.signedIn, 302, recoveryCodes[2]);
   const slow = interrupted('users', 'updateUser', replace);
-  await expectRefused('SIGN_IN_REFUSED', slow.changePassword(mine.signedIn, PASSWORD, NEW, visit(302)));
+  await expectRefused(
+    'SIGN_IN_REFUSED',
+    slow.changePassword(mine.signedIn, { password: PASSWORD, newPassword: NEW }, visit(302)),
+  );
   await ann.signIn(visit(332), { code: ann.codeAt(332) });
 });
 
@@ -140,8 +151,12 @@ test('the audit log has each change that users make to their own account', async
   const { sessionId } = gone.signedIn.session;
   await accounts.endSessions(mine.signedIn, sessionId, visit(301));
   await accounts.endSessions(mine.signedIn, undefined, visit(302));
-  await refusedWith(accounts.changePassword(mine.signedIn, WRONG, NEW, visit(303)));
-  const { signedIn } = await accounts.changePassword(mine.signedIn, PASSWORD, NEW, visit(303));
+  await refusedWith(accounts.changePassword(mine.signedIn, { password: WRONG, newPassword: NEW }, visit(303)));
+  const { signedIn } = await accounts.changePassword(
+    mine.signedIn,
+    { password: PASSWORD, newPassword: NEW },
+    visit(303),
+  );
   const proof = { password: NEW, code: recoveryCodes[3]! };
   const last = await accounts.disableSecondFactor(signedIn, proof, visit(304));
   await accounts.signOut(last.signedIn, visit(305));
@@ -196,7 +211,7 @@ suite('second factor', () => {
     const [entry] = await ann.log();
     await store.users.updateUser(signedIn.user, { set: { sealedSecret } }, entry!);
     await assert.rejects(ann.signIn(visit(301), { code: ann.codeAt(301) }), /cannot be decrypted/);
-    const change = accounts.changePassword(signedIn, PASSWORD, NEW, visit(302));
+    const change = accounts.changePassword(signedIn, { password: PASSWORD, newPassword: NEW }, visit(302));
     await assert.rejects(change, /cannot be decrypted/);
   });
 

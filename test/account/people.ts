@@ -55,7 +55,10 @@ export class Person {
 
   static async create(): Promise<Person> {
     const person = new Person(await newTeam());
-    const { token } = await inviteUser(store.users, person.teamID, person.email, 'owner', operator());
+    const { token } = await inviteUser(
+      { users: store.users, teamId: person.teamID, actor: operator() },
+      { email: person.email, role: 'owner' },
+    );
     await accounts.useLink(token, PASSWORD, visit());
     return person;
   }

@@ -42,7 +42,10 @@ suite('signing in', () => {
 
   test('401 is the same for an unknown team or user and a missing or wrong password or code', async () => {
     const { person: ann } = await Person.createWithFactor();
-    await inviteUser(store.users, ann.teamID, 'new@example.com', 'viewer', operator());
+    await inviteUser(
+      { users: store.users, teamId: ann.teamID, actor: operator() },
+      { email: 'new@example.com', role: 'viewer' },
+    );
     const right = { teamID: ann.teamID, email: ann.email, password: ann.password, code: '' };
     const wrongs = [
       { ...right, teamID: 'nobody' },
@@ -127,7 +130,10 @@ suite('throttle', () => {
     assert.match(answers.at(-1)!, /^TOO_MANY_ATTEMPTS This account is locked after 100 failed attempts/);
     // Even the right password is refused, three years later.
     await expectRefused('TOO_MANY_ATTEMPTS', ann.signIn(visit(100_000_000)));
-    const { token } = await renewLink(store.users, ann.teamID, ann.email, operator(100_000_000));
+    const { token } = await renewLink(
+      { users: store.users, teamId: ann.teamID, actor: operator(100_000_000) },
+      { email: ann.email },
+    );
     await accounts.useLink(token, 'velvet harbour onion thirty', visit(100_000_001));
     assert.equal(await ann.failures(), 0);
   });

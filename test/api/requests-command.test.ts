@@ -55,6 +55,9 @@ test('the command lists requests of a tenant, newest first, and finds them by st
     (await list('acme', ...words)).requests.map(({ operation }) => operation);
   assert.deepEqual(await operations('--status', '4xx'), ['getOrder']);
   assert.deepEqual(await operations('--operation', 'createCustomer'), ['createCustomer']);
+  assert.deepEqual(await operations('--code', 'NOT_FOUND', '--key', acme.apiID), ['getOrder']);
+  assert.deepEqual(await operations('--order', '77'), ['getOrder']);
+  assert.deepEqual(await operations('--order', '78'), []);
   assert.deepEqual(await operations('--to', service.timeAt(-86_400_000)), []);
 
   const { stdout } = await ask('acme');
@@ -92,6 +95,6 @@ test('the command says what is wrong with a status, a time, a request ID and a t
   };
   assert.match(await refuse('acme', '--status', 'bad'), /status must be a status such as 404/);
   assert.match(await refuse('acme', '--from', 'noon'), /from must be a UTC time such as/);
-  assert.match(await refuse('acme', '--id', 'a-1'), /no request 'a-1'/);
+  assert.match(await refuse('acme', '--id', 'a-1'), /No request of the last 30 days has this ID\./);
   assert.match(await refuse('nobody'), /There is no tenant 'nobody'/);
 });

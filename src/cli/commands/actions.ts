@@ -3,20 +3,22 @@
  * takes, and the text without --json from its answer.
  */
 import { createInterface } from 'node:readline/promises';
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { Action, ActionServices, ShownPart } from '../../administration/action.ts';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import type { Action, ActionContext, ShownPart } from '../../administration/action.ts';
 import { ACTIONS } from '../../administration/actions.ts';
+import { byOperator, entryBy } from '../../audit/audit.ts';
+import { DAY_MS, formatTime } from '../../clock.ts';
 import { parseConfig } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
 import { RequestLog } from '../../request-log/request-log.ts';
 import type { Store } from '../../store/open-store.ts';
 import { RejectedCalls } from '../../tenant/credentials.ts';
+import type { Tenant } from '../../tenant/tenant-port.ts';
 import { Webhooks } from '../../webhooks/administration.ts';
 import {
   addCommand,
   addGroup,
   buildTable,
-  byOperator,
   parseForm,
   printAnswer,
   type AddCommands,
@@ -32,7 +34,15 @@ const SAMPLES: Readonly<Record<string, string>> = {
   apiID: 'sr_id_2VwWy7hmf0nqTzrTUpGSWk',
   id: 'wh_2f0c6a91b35d7e8f40',
   url: 'https://shop.example.com/hooks',
+  recordType: 'orders',
+  name: 'GIFT_WRAP',
+  orderNumber: '10001',
+  returnOf: '10001',
+  partCode: '42',
+  quantity: '10',
 };
+/** A word of a command, or one that can be left out. */
+const WORD = /<(\w+)>|\[(\w+)\]/g;
 
 /** Returns the function that adds the actions whose command begins with a word, as a group if it has a description. */
 export const addActions =
@@ -40,11 +50,18 @@ export const addActions =
   (program, context) => {
     const own = Object.values<Action>(ACTIONS).filter(({ command }) => command?.split(' ')[0] === word);
     const group = description === undefined ? program : addGroup(program, word, exampleOf(own[0]!), description);
-    for (const action of own) addAction(group, context, action);
+    for (const action of own)
+      if (!action.command!.includes(' --'))
+        addAction(
+          group,
+          context,
+          action,
+          own.find(({ command }) => command!.startsWith(`${action.command} --`)),
+        );
   };
 
 const exampleOf = ({ command, example = '' }: Action) =>
-  `${command!.replace(/<(\w+)>/g, (_, word: string) => SAMPLES[word]!)} ${example}`.trimEnd();
+  `${command!.replace(/ \[.*/, '').replace(WORD, (_, word: string) => SAMPLES[word]!)} ${example}`.trimEnd();
 
 interface ValueSchema {
   readonly type?: string | readonly string[];
@@ -55,6 +72,8 @@ interface ValueSchema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly pattern?: string;
+  readonly items?: ValueSchema;
+  readonly uniqueItems?: true;
   readonly $comment?: string;
 }
 type ObjectSchema = {
@@ -63,37 +82,63 @@ type ObjectSchema = {
   readonly minProperties?: number;
 };
 
-function addAction(group: Command, context: CommandContext, action: Action): void {
-  const { about, takes = {}, confirm } = action;
-  const { properties = {}, required = [], minProperties = 0 } = takes as ObjectSchema;
-  const form = action.command!.slice(group.parent ? group.name().length + 1 : 0);
-  const words = [...form.matchAll(/<(\w+)>/g)].map(([, word]) => word!);
+/** Adds an action as a command. `other` is the action that an option of the command chooses instead. */
+function addAction(group: Command, context: CommandContext, action: Action, other: Action | undefined): void {
+  const { about, takes = {}, confirm, runWhole } = action;
+  const { properties = {}, required = [], minProperties = 0 } = (runWhole ? {} : takes) as ObjectSchema;
+  const [verb = '', ...places] = action.command!.slice(group.parent ? group.name().length + 1 : 0).split(' ');
+  const words = places.map((place) => place.slice(1, -1));
   const options = Object.entries(properties)
     .filter(([name]) => !words.includes(name))
     .map(([name, schema]) => ({ name, schema, option: optionOf(name, schema, required.includes(name)) }));
-  const command = addCommand(group, form.replace('teamID', 'team'), exampleOf(action), about);
+  const command = addCommand(group, verb, exampleOf(action), about);
+  for (const place of places) {
+    const { title, description, enum: choices } = properties[place.slice(1, -1)] ?? {};
+    const argument = new Argument(title === undefined ? place : place.replace(/\w+/, title), description);
+    command.addArgument(choices ? argument.choices(choices) : argument);
+  }
   for (const { option } of options) command.addOption(option);
   if (confirm) command.option('--yes', 'do not ask for confirmation');
+  const [, flag = '', member = ''] = / --(\w+) <(\w+)>/.exec(other?.command ?? '') ?? [];
+  if (other)
+    command.addOption(
+      optionOf(flag, { ...(other.takes as ObjectSchema).properties![member], description: other.about }, false),
+    );
   command.action(async (...typed: unknown[]) => {
-    const { team, ...named } = Object.fromEntries(words.map((word, at) => [word, typed[at] as string]));
+    const { team, ...named } = Object.fromEntries(
+      words.map((word, at) => [word, typed[at] as string]).filter(([, word]) => word !== undefined),
+    ) as Record<string, string>;
     const chosen = typed[words.length] as Record<string, unknown>;
+    const asked = { team, named, isConfirmed: chosen['yes'] === true };
+    if (other && chosen[flag] !== undefined)
+      return runAction(context, other, { ...asked, given: { [member]: chosen[flag] } });
     const values = options.map(({ name, schema, option }) => [name, valueOf(schema, chosen[option.attributeName()])]);
     const given = Object.fromEntries(values.filter(([, value]) => value !== undefined));
     if (Object.keys(given).length < minProperties) command.error('error: nothing to set: give at least one option');
-    await runAction(context, action, { team, named, given, isConfirmed: chosen['yes'] === true });
+    await runAction(context, action, { ...asked, given });
   });
 }
 
 /** Returns the option of a value. */
 function optionOf(name: string, schema: ValueSchema, isRequired: boolean): Option {
-  const { type, title = `${name} <${name}>`, description, default: fallback, $comment } = schema;
-  if (type === 'boolean') return new Option(`--${name}`, description);
+  const { type, description, default: fallback, items, $comment } = schema;
+  const { title = type === 'boolean' ? name : `${name} <${name}>` } = schema;
   const flags = title.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const told = typeof fallback === 'string' ? `${description} (default: ${fallback})` : description;
   const option = new Option(`--${flags}`, told).makeOptionMandatory(isRequired && fallback === undefined);
   if (schema.enum) return option.choices(schema.enum);
   if (schema.minimum !== undefined) return option.argParser((text) => checkNumber(schema, text));
-  return $comment ? option.argParser(parseForm(new RegExp(schema.pattern!), $comment)) : option;
+  const check = $comment ? parseForm(new RegExp((items ?? schema).pattern!), $comment) : (text: string) => text;
+  if (!items) return $comment ? option.argParser(check) : option;
+  return option.argParser((text, before?: readonly string[]) => collect(schema, check(text), before ?? []));
+}
+
+/** Adds what an option gives to a list: a pair such as `1=2`, of which each name stands once, or a list with commas. */
+function collect({ uniqueItems, $comment }: ValueSchema, text: string, before: readonly string[]): readonly string[] {
+  const start = text.replace(/=.*/s, '=');
+  if (uniqueItems && before.some((pair) => pair.startsWith(start)))
+    throw new InvalidArgumentError(`${start.slice(0, -1)} was given twice. Give it once.`);
+  return [...before, ...($comment ? [text] : text.split(','))];
 }
 
 function checkNumber({ type, minimum = 0, maximum = 0 }: ValueSchema, text: string): string {
@@ -104,9 +149,8 @@ function checkNumber({ type, minimum = 0, maximum = 0 }: ValueSchema, text: stri
   throw new InvalidArgumentError(`It must be a ${what} from ${minimum} to ${maximum}${mayBeNone ? ', or none' : ''}.`);
 }
 
-function valueOf({ type, minimum, default: fallback }: ValueSchema, text: unknown): unknown {
+function valueOf({ minimum, default: fallback }: ValueSchema, text: unknown): unknown {
   if (text === undefined) return fallback;
-  if (type === 'array') return (text as string).split(',');
   if (minimum === undefined) return text;
   return text === 'none' ? null : Number(text);
 }
@@ -119,7 +163,7 @@ interface Typed {
 }
 
 async function runAction(context: CommandContext, action: Action, { team, named, given, isConfirmed }: Typed) {
-  const { clock, environment } = context;
+  const { environment } = context;
   const { check, confirm, hasFailed, json = (told: object) => told, show = showAll } = action;
   check?.({ ...named, ...given } as never);
   if (action.isEmbedded) parseEmbeddedConfig(environment);
@@ -129,9 +173,9 @@ async function runAction(context: CommandContext, action: Action, { team, named,
     async (store) => {
       const tenant = team === undefined ? undefined : await findTenant(store, team);
       if (confirm && !isConfirmed) await askFor(confirm(tenant!), tenant!.teamId);
-      const services = await servicesOf(store, context);
-      const own = { tenant: tenant!, teamId: team!, role: 'owner', actor: byOperator(clock.now()) } as const;
-      return (await action.run({ ...services, ...own }, { ...named, ...given } as never)) as object | undefined;
+      const own = await contextOf(store, context, tenant, team);
+      const done = action.runWhole ? action.runWhole(own) : action.run(own, { ...named, ...given } as never);
+      return (await done) as object | undefined;
     },
     { create },
   );
@@ -145,7 +189,9 @@ async function runAction(context: CommandContext, action: Action, { team, named,
     show(told as never, printed)
       .map(layOut)
       .filter((text) => text !== '')
-      .join('\n\n'),
+      .join('\n\n')
+      // A heading stands directly above its table.
+      .replaceAll(':\n\n', ':\n'),
   );
 }
 
@@ -157,12 +203,38 @@ async function askFor(what: string, team: string) {
   if (typed.trim() !== team) throw refuseCommand('Nothing was changed.');
 }
 
-async function servicesOf(store: Store, { environment, clock }: CommandContext): Promise<ActionServices> {
+/** Returns the context of an action. One on the service, or on all tenants, uses no tenant. */
+async function contextOf(
+  store: Store,
+  { environment, clock }: CommandContext,
+  tenant: Tenant | undefined,
+  teamId = '',
+): Promise<ActionContext> {
   const { config } = parseConfig(environment);
+  const actor = byOperator(clock.now());
+  const now = formatTime(actor.nowMs);
+  let hasChanged = true;
   const { tenants, users, audit, usage, requests, installation, placement } = store;
   // The service that sends decides whether private addresses are allowed, and not the environment of the command.
   const isPrivateAllowed = ((await installation.loadInstalled('webhookPrivate')) ?? config.webhookPrivate) === 'on';
   return {
+    tenant: tenant!,
+    teamId,
+    role: 'owner',
+    actor,
+    // The file is opened only when it is used, so that commands about the tenant itself work while the file is lost.
+    openPims: () => store.pims(tenant!),
+    writeOptions: {
+      now,
+      by: actor.actor,
+      strict: tenant?.strict ?? false,
+      report: ({ isUnchanged }) => void (hasChanged = !isUnchanged),
+    },
+    note: async (...entry) => {
+      if (hasChanged) await audit.appendAudit(teamId, entryBy(actor, ...entry));
+    },
+    signal: () => new AbortController().signal,
+    placeOf: () => ({}) as ReturnType<ActionContext['placeOf']>,
     clock,
     tenants,
     users,
@@ -171,13 +243,14 @@ async function servicesOf(store: Store, { environment, clock }: CommandContext):
     requests,
     placement,
     logCounts: { loadKeyUses: async () => [], loadRefusals: async () => [] },
-    requestLog: new RequestLog(requests, { ...config, clock }),
+    // A command finds every request that the store still has.
+    requestLog: new RequestLog(requests, { ...config, requestLogDays: Math.floor(actor.nowMs / DAY_MS), clock }),
     requestLogDays: config.requestLogDays,
     rejectedCalls: new RejectedCalls(),
     webhooks: new Webhooks({
       webhooks: store.webhooks,
       audit,
-      pims: (tenant) => store.pims(tenant),
+      pims: (of) => store.pims(of),
       clock,
       isPrivateAllowed,
     }),
@@ -196,4 +269,7 @@ function layOut(part: ShownPart): string {
   );
 }
 
-const tell = (name: string, value: string | number | null) => String(value ?? (name.endsWith('At') ? 'never' : 'none'));
+function tell(name: string, value: unknown): string {
+  const shown = value ?? (name.endsWith('At') ? 'never' : 'none');
+  return typeof shown === 'string' ? shown : JSON.stringify(shown);
+}

@@ -11,9 +11,7 @@ import { SETTINGS, type Environment } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 import { printErrorObject, printFault, type AddCommands, type CommandContext } from '../command.ts';
 import { addActions } from './actions.ts';
-import { addExportCommand, addImportCommand } from './records/import-export.ts';
-import { addFieldCommands } from './records/fields.ts';
-import { addOrderCommands, addStockCommands } from './records/back-office.ts';
+import { addExportCommand, addImportCommand } from './import-export.ts';
 import { addConfigCommand, addHealthCommand, addMcpCommand, addServeCommand, addServiceCommands } from './service.ts';
 import { addBackupCommands, addCheckCommand, addMoveCommand, addUpgradeCommand } from './store.ts';
 import { refuseOtherOwner } from '../open-store.ts';
@@ -28,9 +26,9 @@ const COMMANDS: readonly AddCommands[] = [
   addActions('keys', "Create, list, replace and end a tenant's keys, which are pairs of API ID and secret."),
   addActions('webhook', "Add, list, test, pause, replay and remove a tenant's webhooks, which receive every change."),
   addActions('user', 'Create, list, change and remove users of the dashboard.'),
-  addFieldCommands,
-  addOrderCommands,
-  addStockCommands,
+  addActions('fields', 'Show and extend the fields of records.'),
+  addActions('order', 'Approve, invoice, void, return and show orders.'),
+  addActions('stock', 'Receive, count and adjust stock.'),
   addImportCommand,
   addExportCommand,
   addActions('usage'),

@@ -23,7 +23,14 @@ import {
   type AddCommands,
   type CommandContext,
 } from '../command.ts';
-import { checkFolder, parseEmbeddedConfig, parseStoreConfig, printStore, withEmbeddedStore } from '../open-store.ts';
+import {
+  checkFolder,
+  parseEmbeddedConfig,
+  parseStoreConfig,
+  printStore,
+  withStore,
+  type EmbeddedStore,
+} from '../open-store.ts';
 
 export const addBackupCommands: AddCommands = (program, context) => {
   const copying = 'Copy all data into an empty folder. The service may keep running.';
@@ -188,8 +195,8 @@ export const addUpgradeCommand: AddCommands = (program, context) => {
       checkFolder(config.data);
       const files = listUpgrades(config.data, dryRun);
       if (!dryRun)
-        await withEmbeddedStore(context, async (store) => {
-          await store.upgradeTenants();
+        await withStore(context, async (store) => {
+          await (store as EmbeddedStore).upgradeTenants();
           if (store.measure().apartTenants) context.exitCode = 1;
         });
       else if (!context.asJson) printStore(config);

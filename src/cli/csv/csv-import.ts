@@ -19,11 +19,11 @@ export interface ImportRequest {
   /** Whether to import the other rows if some are rejected. By default, nothing is imported then. */
   readonly partial?: boolean | undefined;
   /** Whether to check all rows and import none. */
-  readonly isDry?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
   /** Whether rows may change existing customers or parts. Other record types are refused (COMMAND_REFUSED). */
-  readonly updates?: boolean | undefined;
+  readonly update?: boolean | undefined;
   /** The field of each column that is not named like its field. */
-  readonly columns?: ReadonlyMap<string, string> | undefined;
+  readonly map?: ReadonlyMap<string, string> | undefined;
   /** Whether to leave out columns without a field. By default, they are refused. */
   readonly skipUnknown?: boolean | undefined;
   readonly format?: CsvFormat;
@@ -67,7 +67,7 @@ const REJECTIONS_MAX = 1000;
 
 /** Imports the rows. Throws a Refusal and imports nothing if the header cannot be used. */
 export async function importCsv(pims: PimsStore, request: ImportRequest): Promise<ImportReport> {
-  const { recordType, now, partial, isDry, updates = false } = request;
+  const { recordType, now, partial, dryRun: isDry, update: updates = false } = request;
   // The rows of a dry run are stored and undone, so that they are checked against each other.
   const atomic = !partial || isDry === true;
   const startedAt = performance.now();
@@ -117,7 +117,7 @@ async function* parseBatches(
   dictionary: FieldDictionary,
   report: ImportReport,
 ): AsyncGenerator<ImportRow[]> {
-  const { file, partial, isDry, onRead } = request;
+  const { file, partial, dryRun: isDry, onRead } = request;
   const format = { ...request.format };
   // A pipe can be read only once.
   const content = request.content ?? (statSync(file).isFile() ? undefined : readFileSync(file));
@@ -157,7 +157,7 @@ async function* parseBatches(
 function openTable(
   { cells: head, fault }: CsvRow,
   dictionary: FieldDictionary,
-  { recordType, columns = new Map(), skipUnknown }: ImportRequest,
+  { recordType, map: columns = new Map(), skipUnknown }: ImportRequest,
   { separator }: CsvFormat,
 ) {
   if (fault !== undefined) throw refuseCommand(`The first line must name the fields, but is not valid CSV. ${fault}`);

@@ -3,11 +3,10 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteUser } from '../../account/users.ts';
 import { readAsset } from '../../assets.ts';
-import { byCommand } from '../../audit/audit.ts';
+import { byOperator, entryBy } from '../../audit/audit.ts';
 import { orThrow } from '../../errors.ts';
 import type { Store } from '../../store/open-store.ts';
 import { replacePair } from '../../tenant/keys.ts';
-import { byOperator } from '../command.ts';
 import { importCsv } from '../csv/csv-import.ts';
 
 const DEMO_TEAM = 'demo';
@@ -51,7 +50,8 @@ export function finishDemo(folder: string): void {
 
 /** Creates the tenant `demo`. Throws if it exists, or if a row is rejected. */
 export async function createDemo(store: Store, now: string): Promise<Demo> {
-  const made = byCommand(now, 'tenant created', DEMO_TEAM, { name: 'Demo', records: FOLDERS.join(', ') });
+  const actor = byOperator(Date.parse(now));
+  const made = entryBy(actor, 'tenant created', DEMO_TEAM, { name: 'Demo', records: FOLDERS.join(', ') });
   const tenant = orThrow(await store.tenants.createTenant(DEMO_TEAM, 'Demo', now, made));
   const pims = store.pims(tenant);
   for (const folder of FOLDERS)
@@ -61,8 +61,8 @@ export async function createDemo(store: Store, now: string): Promise<Demo> {
       const { rejections } = await importCsv(pims, { recordType, file, content, now });
       if (rejections[0]) throw new Error(`${file}, row ${rejections[0].row}: ${rejections[0].reason}`);
     }
-  const actor = byOperator(Date.parse(now));
   const { pair } = await replacePair(store.tenants, DEMO_TEAM, undefined, 'none', actor);
-  const { token } = await inviteUser(store.users, DEMO_TEAM, DEMO_OWNER, 'owner', actor);
+  const asked = { email: DEMO_OWNER, role: 'owner' } as const;
+  const { token } = await inviteUser({ users: store.users, teamId: DEMO_TEAM, actor }, asked);
   return { keys: pair, linkToken: token };
 }

@@ -3,22 +3,22 @@
  * src/account; these routes put a session's token into a cookie. Source: decision 0023.
  */
 import type { SignedIn } from '../../account/account-port.ts';
+import type { OpenedSession } from '../../account/accounts.ts';
 import { endOfSession } from '../../account/users.ts';
-import { NOTHING } from '../../administration/action.ts';
+import { pick } from '../../administration/action.ts';
+import { isOperator } from '../../administration/operate.ts';
 import { formatTime } from '../../clock.ts';
-import { matching, objectOf, textOf } from '../../json-schema.ts';
+import { matching, objectOf, textOf, type TypedSchema } from '../../json-schema.ts';
 import { quotaOf } from '../../tenant/calls.ts';
 import { BASE_PATH } from '../server/protocol.ts';
-import { isOperator } from './operate-routes.ts';
 import {
-  declareChange,
   clearSession,
   declareOpenRoute,
-  pick,
-  declareRead,
+  declareOwnRoute,
   setSession,
   tokenOf,
   type OpenContext,
+  type RequestContext,
 } from './typed-route.ts';
 
 async function viewSession(services: OpenContext, signedIn: SignedIn) {
@@ -38,11 +38,26 @@ async function viewSession(services: OpenContext, signedIn: SignedIn) {
     endsAt: endOfSession(session),
     /** The address of the API: `https://host/tenant/api/pims/v1`; without the host if no public address is set. */
     baseURL: publicUrl + BASE_PATH,
-    isOperator: await isOperator(services, signedIn),
+    isOperator: await isOperator(services, services.operatorTeam, signedIn),
   };
 }
 
 const any = textOf();
+
+/** Defines a route with a proof of identity, which puts the session's new token into the cookie. */
+const declareProof = <Given, Opened extends OpenedSession>(
+  takes: TypedSchema<Given>,
+  prove: (context: RequestContext, given: Given) => Promise<Opened>,
+) =>
+  declareOwnRoute({
+    proof: 'sent',
+    takes,
+    run: async (context, given) => {
+      const { token, signedIn: _, ...more } = await prove(context, given);
+      setSession(context.reply, token);
+      return more;
+    },
+  });
 
 /** Every route with a role can also refuse with 401 NOT_SIGNED_IN, 403 ROLE_NOT_ALLOWED and 403 PROOF_NEEDED. */
 export const ACCOUNT_ROUTES = {
@@ -74,68 +89,51 @@ export const ACCOUNT_ROUTES = {
     },
   }),
   /** Proves the user's identity for five minutes. SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS. */
-  'POST /confirm': declareChange(
-    'viewer',
-    'sent',
-    objectOf({ password: any }, { code: any }),
-    async ({ accounts, signedIn, client, reply }, { password, code }) => {
-      const { token } = await accounts.confirm(signedIn, password, client, code);
-      setSession(reply, token);
-    },
+  'POST /confirm': declareProof(objectOf({ password: any }, { code: any }), ({ accounts, signedIn, client }, proof) =>
+    accounts.confirm(signedIn, proof, client),
   ),
-  'POST /sign-out': declareChange('viewer', 'none', NOTHING, async ({ accounts, signedIn, client, reply }) => {
-    await accounts.signOut(signedIn, client);
-    clearSession(reply);
+  'POST /sign-out': declareOwnRoute({
+    proof: 'none',
+    run: async ({ accounts, signedIn, client, reply }) => {
+      await accounts.signOut(signedIn, client);
+      clearSession(reply);
+    },
   }),
-  'GET /session': declareRead('viewer', (context) => viewSession(context, context.signedIn)),
-  'GET /sessions': declareRead('viewer', async ({ accounts, signedIn, client }) => ({
-    sessions: (await accounts.listSessions(signedIn, client.nowMs)).map((session) => ({
-      ...pick(session, 'sessionId', 'createdAt', 'seenAt', 'client', 'agent'),
-      isThisOne: session.sessionId === signedIn.session.sessionId,
-    })),
-  })),
+  'GET /session': declareOwnRoute({ run: (context) => viewSession(context, context.signedIn) }),
+  'GET /sessions': declareOwnRoute({
+    run: async ({ accounts, signedIn, client }) => ({
+      sessions: (await accounts.listSessions(signedIn, client.nowMs)).map((session) => ({
+        ...pick(session, 'sessionId', 'createdAt', 'seenAt', 'client', 'agent'),
+        isThisOne: session.sessionId === signedIn.session.sessionId,
+      })),
+    }),
+  }),
   /** Ends one session, or all other sessions of the user if no sessionId is sent. */
-  'POST /sessions/end': declareChange(
-    'viewer',
-    'none',
-    objectOf({}, { sessionId: matching('^[0-9a-f-]{1,64}$') }),
-    ({ accounts, signedIn, client }, { sessionId }) => accounts.endSessions(signedIn, sessionId, client),
-  ),
+  'POST /sessions/end': declareOwnRoute({
+    proof: 'none',
+    takes: objectOf({}, { sessionId: matching('^[0-9a-f-]{1,64}$') }),
+    run: ({ accounts, signedIn, client }, { sessionId }) => accounts.endSessions(signedIn, sessionId, client),
+  }),
   /** Changes the password and ends all other sessions. SIGN_IN_REFUSED, WEAK_PASSWORD. */
-  'POST /password': declareChange(
-    'viewer',
-    'sent',
+  'POST /password': declareProof(
     objectOf({ password: any, newPassword: any }),
-    async ({ accounts, signedIn, client, reply }, { password, newPassword }) => {
-      const { token } = await accounts.changePassword(signedIn, password, newPassword, client);
-      setSession(reply, token);
-    },
+    ({ accounts, signedIn, client }, sent) => accounts.changePassword(signedIn, sent, client),
   ),
   /** Returns a new secret, which the next route enables: in base32 for typing in, and as otpauth://… for a QR code. */
-  'POST /second-factor/begin': declareChange('viewer', 'none', NOTHING, async ({ accounts, signedIn }) =>
-    accounts.beginSecondFactor(signedIn),
-  ),
+  'POST /second-factor/begin': declareOwnRoute({
+    proof: 'none',
+    run: async ({ accounts, signedIn }) => accounts.beginSecondFactor(signedIn),
+  }),
   /**
    * Enables two-step verification, or replaces it with a `presentCode`. The codes are shown only once. SIGN_IN_REFUSED,
    * SECOND_FACTOR_NEEDED.
    */
-  'POST /second-factor/enable': declareChange(
-    'viewer',
-    'sent',
+  'POST /second-factor/enable': declareProof(
     objectOf({ password: any, secret: any, code: any }, { presentCode: any }),
-    async ({ accounts, signedIn, client, reply }, given) => {
-      const { token, recoveryCodes } = await accounts.enableSecondFactor(signedIn, given, client);
-      setSession(reply, token);
-      return { recoveryCodes };
-    },
+    ({ accounts, signedIn, client }, sent) => accounts.enableSecondFactor(signedIn, sent, client),
   ),
-  'POST /second-factor/disable': declareChange(
-    'viewer',
-    'sent',
+  'POST /second-factor/disable': declareProof(
     objectOf({ password: any, code: any }),
-    async ({ accounts, signedIn, client, reply }, given) => {
-      const { token } = await accounts.disableSecondFactor(signedIn, given, client);
-      setSession(reply, token);
-    },
+    ({ accounts, signedIn, client }, proof) => accounts.disableSecondFactor(signedIn, proof, client),
   ),
 };

@@ -26,7 +26,7 @@ import { addRoute, API_PATH, findSession, requireRole, type DashboardServices, t
 
 export async function addDashboard(
   app: FastifyInstance,
-  services: Omit<DashboardServices, 'logCounts' | 'startedAt'>,
+  services: Omit<DashboardServices, 'placeOf'>,
   operations: readonly Operation[],
 ): Promise<void> {
   app.addHook('onRequest', refuseOtherHosts(services.publicUrl));
@@ -34,8 +34,7 @@ export async function addDashboard(
   const places = new Map(
     operations.map(({ name, method, path }) => [name as string, { method, path: BASE_PATH + path }]),
   );
-  const { clock, requests: logCounts } = services;
-  const own = { ...services, logCounts, startedAt: clock.elapsed(), placeOf: (name: string) => places.get(name)! };
+  const own = { ...services, placeOf: (name: string) => places.get(name)! };
   for (const [name, route] of Object.entries<Route>(ROUTES)) addRoute(app, own, name, route);
 
   for (const operation of operations) {

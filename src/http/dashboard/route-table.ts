@@ -4,10 +4,8 @@
  */
 import { ACTIONS } from '../../administration/actions.ts';
 import { ACCOUNT_ROUTES } from './account-routes.ts';
-import { OPERATE_ROUTES } from './operate-routes.ts';
-import { RECORD_ROUTES } from './record-routes.ts';
 
-const TABLE = { ...ACCOUNT_ROUTES, ...ACTIONS, ...RECORD_ROUTES, ...OPERATE_ROUTES };
+const TABLE = { ...ACCOUNT_ROUTES, ...ACTIONS };
 export type RouteName = Extract<keyof typeof TABLE, `${'GET' | 'POST'} ${string}`>;
 export type Routes = Pick<typeof TABLE, RouteName>;
 

@@ -9,19 +9,16 @@ import type { FastifyReply, FastifyRequest, FastifyInstance, FastifySchemaValida
 import type { SignedIn } from '../../account/account-port.ts';
 import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
-import { requireProof, type ProofNeed } from '../../account/users.ts';
+import { requireProof } from '../../account/users.ts';
 import { mayAct, type Role } from '../../account/roles.ts';
 import { NOTHING, type ActionContext, type ActionServices, type RouteTerms } from '../../administration/action.ts';
-import { entryBy, type AuditEntry } from '../../audit/audit.ts';
+import { isOperator } from '../../administration/operate.ts';
+import { entryBy } from '../../audit/audit.ts';
 import { formatTime } from '../../clock.ts';
 import { Refusal, orThrow, refuseField } from '../../errors.ts';
 import type { TypedSchema } from '../../json-schema.ts';
-import type { PimsStore } from '../../pims/pims-port.ts';
-import type { WriteOptions } from '../../pims/writes/writes.ts';
-import type { TenantStore, UsageStore } from '../../tenant/tenant-port.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';
 import { addCall, type AskedWrite, type OperationServices } from '../call/stages.ts';
-import type { Readings } from '../observe/readings.ts';
 import { signalOf } from '../server/connections.ts';
 
 /** With this prefix, a browser accepts the cookie only over TLS or from its own machine, and only for this host. */
@@ -61,19 +58,13 @@ export const clearSession = (reply: FastifyReply): FastifyReply =>
 
 export const API_PATH = '/dashboard/api';
 const AGENT_CHARACTERS_MAX = 200;
+const NOT_OPERATOR = 'This page is for owners of the team that STOREROOM_OPERATOR_TEAM names.';
 
 export interface DashboardServices extends OperationServices, ActionServices {
-  readonly tenants: TenantStore;
-  readonly usage: UsageStore;
   readonly accounts: Accounts;
-  /** Time of the clock at which the service started. */
-  readonly startedAt: number;
   readonly takeTurn: TakeTurn;
-  /** The team whose owners operate the service. If it is '', the only team does, and none of several teams. */
+  /** The team whose owners operate the service. */
   readonly operatorTeam: string;
-  readonly readings: () => Readings;
-  /** Makes a backup. Undefined if no backups are scheduled. */
-  readonly backUp: (() => Promise<unknown>) | undefined;
 }
 
 /** A request without a session, checked against the schema of its route. */
@@ -83,12 +74,6 @@ export interface OpenContext extends DashboardServices {
 }
 export interface RequestContext extends OpenContext, ActionContext {
   readonly signedIn: SignedIn;
-  readonly writeOptions: WriteOptions;
-  readonly pims: () => PimsStore | Promise<PimsStore>;
-  /** Appends a write of records by this user to the audit log, unless it has changed nothing. */
-  readonly note: (action: string, target: string, detail?: AuditEntry['detail']) => Promise<void>;
-  /** Makes a signal that aborts when the caller disconnects. */
-  readonly signal: () => AbortSignal;
 }
 
 /** A route. It may have the terms of a command and of its text, which it ignores. */
@@ -107,27 +92,19 @@ export const declareOpenRoute = <Given, Answer>(terms: TypedRoute<OpenContext, G
   ...terms,
   isOpen: true,
 });
-/** Describes a read by the least role and what it takes. */
-export const declareRead = <Answer, Given = object>(
-  role: Role,
-  run: (context: RequestContext, given: Given) => Promise<Answer>,
-  takes: TypedSchema<Given> = NOTHING as TypedSchema<Given>,
-): TypedRoute<RequestContext, Given, Answer> => ({ role, takes, run });
-/** Describes a change by the least role, the proof that it needs, and what it takes. */
-export const declareChange = <Answer, Given>(
-  role: Role,
-  proof: ProofNeed,
-  takes: TypedSchema<Given>,
-  run: (context: RequestContext, given: Given) => Promise<Answer>,
-): TypedRoute<RequestContext, Given, Answer> => ({ role, proof, takes, run });
+/** Defines a route of the signed-in user's own account. */
+export const declareOwnRoute = <Given, Answer>(terms: TypedRoute<RequestContext, Given, Answer>) => ({
+  role: 'viewer' as const,
+  ...terms,
+});
 
 export function addRoute(
   app: FastifyInstance,
   services: DashboardServices,
   name: string,
-  { role = 'owner', proof = 'recent', takes = NOTHING, check, isLong, isOpen = false, run }: Route,
+  { role = 'owner', proof = 'recent', takes = NOTHING, check, isLong, isForOperator, isOpen = false, run }: Route,
 ): void {
-  const { accounts, clock } = services;
+  const { accounts, clock, operatorTeam } = services;
   const [method = '', path = ''] = name.split(' ');
   const isWrite = method === 'POST';
   addCall(app, services, {
@@ -152,6 +129,8 @@ export function addRoute(
     },
     decide: async (request, reply, asked) => {
       const context = contextOf(services, reply, asked);
+      if (isForOperator && !(await isOperator(services, operatorTeam, context.signedIn)))
+        throw new Refusal('NOT_FOUND', NOT_OPERATOR);
       const given = (isWrite ? request.body : request.query) as never;
       check?.(given);
       const decide = (ended?: AbortSignal) => run({ ...context, ended }, given);
@@ -182,7 +161,7 @@ function contextOf(services: DashboardServices, reply: FastifyReply, asked: Aske
     role: user.role,
     actor: { ...actor, once: once && hash('sha256', `${once.operation} ${once.key}`) },
     writeOptions: { now: formatTime(nowMs), by: email, strict: tenant.strict, ...asked },
-    pims: () => services.pims(tenant),
+    openPims: () => services.pims(tenant),
     note: async (...action) => {
       if (request.hasChanged) await services.audit.appendAudit(tenant.teamId, entryBy(actor, ...action));
     },
@@ -220,7 +199,3 @@ function refuseForm({ keyword, params, instancePath, message }: FastifySchemaVal
   if (field === '') return new Refusal('INVALID_BODY', `The body ${form}`);
   return refuseField('INVALID_VALUE', field, `${field} ${form}`);
 }
-
-/** Picks members of an object, in this order. */
-export const pick = <T, Name extends keyof T>(object: T, ...names: readonly Name[]): Pick<T, Name> =>
-  Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, Name>;

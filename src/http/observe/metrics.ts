@@ -2,9 +2,10 @@
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from '@prometheus-io/client';
 import { COMMIT, VERSION } from '../../assets.ts';
+import type { Readings } from '../../administration/readings.ts';
 import type { Clock } from '../../clock.ts';
 import type { AnswerObserver } from './observers.ts';
-import { MEASURED, type Readings } from './readings.ts';
+import { MEASURED } from './readings.ts';
 
 const TAKEN_MAX = 256;
 

@@ -6,11 +6,11 @@ import { createWriteStream, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError, Option } from 'commander';
-import { byCommand } from '../../../audit/audit.ts';
-import { refuseCommand } from '../../../errors.ts';
-import type { CsvFormat } from '../../../pims/csv/csv-reader.ts';
-import type { RecordType } from '../../../pims/rules/fields.ts';
-import { parseRecords } from '../../../pims/rules/values.ts';
+import { byOperator, entryBy } from '../../audit/audit.ts';
+import { refuseCommand } from '../../errors.ts';
+import type { CsvFormat } from '../../pims/csv/csv-reader.ts';
+import type { RecordType } from '../../pims/rules/fields.ts';
+import { parseRecords } from '../../pims/rules/values.ts';
 import {
   addCommand,
   createProgressBar,
@@ -19,10 +19,10 @@ import {
   recordTypeArgument,
   timeOf,
   type AddCommands,
-} from '../../command.ts';
-import { importCsv, type ImportReport, type ImportRequest } from '../../csv/csv-import.ts';
-import { writeCsv } from '../../csv/csv-writer.ts';
-import { withTenant } from '../../open-store.ts';
+} from '../command.ts';
+import { importCsv, type ImportReport, type ImportRequest } from '../csv/csv-import.ts';
+import { writeCsv } from '../csv/csv-writer.ts';
+import { withTenant } from '../open-store.ts';
 
 /** Maximum bytes that wait to be written while more records are read. */
 const WRITE_AHEAD_BYTES = 1024 * 1024;
@@ -50,7 +50,7 @@ export const addExportCommand: AddCommands = (program, context) => {
         const { asJson } = context;
         if (spreadsheet && asJson && output === undefined)
           throw refuseCommand('--spreadsheet applies only to CSV. To use it with --json, also give --output.');
-        const exported = await withTenant(context, teamId, async ({ pims }) => {
+        const exported = await withTenant(context, teamId, async (pims) => {
           const names = [...(await pims.dictionaries())[recordType].keys()];
           const records: ExportedRecords = { names, chunks: pims.exportRows(recordType, names), count: 0 };
           if (output !== undefined)
@@ -116,21 +116,19 @@ export const addImportCommand: AddCommands = (program, context) => {
     )
     .addOption(new Option('--encoding <encoding>', 'encoding (default: found in the file)').choices(['utf8', 'latin1']))
     .action(async (teamId: string, recordType: RecordType, file: string, options: ImportFlags) => {
-      const { partial, skipUnknown, dryRun: isDry, update: updates, map: columns } = options;
       const bytes = fileBytes(file);
       const bar = await createProgressBar();
       const now = timeOf(context.clock);
-      const onRead = bar.advance;
-      const asked = { recordType, file, now, partial, skipUnknown, isDry, updates, columns, format: options, onRead };
-      const importing = withTenant(context, teamId, ({ pims, store }) => {
+      const asked = { ...options, recordType, file, now, format: options, onRead: bar.advance };
+      const importing = withTenant(context, teamId, (pims, store) => {
         bar.start(bytes);
         return importCsv(pims, {
           ...asked,
           onStored: ({ imported, updated, rejected }) => {
             const counts = { imported: String(imported), updated: String(updated), rejected: String(rejected) };
             const detail = { file: basename(file), ...counts };
-            const at = timeOf(context.clock);
-            return store.audit.appendAudit(teamId, byCommand(at, 'records imported', recordType, detail));
+            const actor = byOperator(context.clock.now());
+            return store.audit.appendAudit(teamId, entryBy(actor, 'records imported', recordType, detail));
           },
         });
       });
@@ -141,13 +139,7 @@ export const addImportCommand: AddCommands = (program, context) => {
     });
 };
 
-interface ImportFlags extends CsvFormat {
-  readonly partial?: boolean;
-  readonly skipUnknown?: boolean;
-  readonly dryRun?: boolean;
-  readonly update?: boolean;
-  readonly map?: Map<string, string>;
-}
+type ImportFlags = CsvFormat & Pick<ImportRequest, 'partial' | 'skipUnknown' | 'dryRun' | 'update' | 'map'>;
 
 function takeSeparator(text: string): string {
   const separator = text === String.raw`\t` ? '\t' : text;
@@ -175,12 +167,12 @@ function printRejections({ rejected, rejections, skipped }: ImportReport) {
   if (rejected > rejections.length) process.stderr.write(`… and ${rejected - rejections.length} more.\n`);
 }
 
-function describeReport(report: ImportReport, { recordType, partial, isDry, updates }: ImportRequest): string {
+function describeReport(report: ImportReport, { recordType, partial, dryRun, update: updates }: ImportRequest): string {
   const { imported, updated, rejected, seconds, rowsPerSecond } = report;
-  const update = updates ? `, ${isDry ? 'update' : 'updated'} ${updated}` : '';
+  const update = updates ? `, ${dryRun ? 'update' : 'updated'} ${updated}` : '';
   if (!partial && rejected > 0)
     return 'Nothing was imported. Correct the rejected rows, or give --partial to import the others.';
-  if (isDry)
+  if (dryRun)
     return `Nothing was imported. The import would add ${imported} ${recordType}${update}, and reject ${rejected}.`;
   return `Imported ${imported} ${recordType}${update}, rejected ${rejected}, in ${seconds} s (${rowsPerSecond} rows a second).`;
 }
