@@ -193,12 +193,7 @@ export class Refusal extends Error {
     Error.stackTraceLimit = limit;
     this.name = 'Refusal';
     this.code = code;
-    this.field = about.field;
-    this.suggestion = about.suggestion;
-    this.retryAfterSeconds = about.retryAfterSeconds;
-    this.step = about.step;
-    this.tag = about.tag;
-    this.earliest = about.earliest;
+    Object.assign(this, about);
   }
 
   atStep(step: number): Refusal {
@@ -210,6 +205,9 @@ export class Refusal extends Error {
     return ERRORS[this.code].httpStatus;
   }
 }
+
+/** Returns the beginning of a caller's text, as messages repeat it. */
+export const startOf = (text: string): string => text.slice(0, 64);
 
 export const refuseField = (code: ErrorCode, field: string, message?: string): Refusal =>
   new Refusal(code, message, { field });

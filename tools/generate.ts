@@ -1,20 +1,20 @@
 /**
- * Begin here. `npm run generate` writes facts from the code into openapi.json, docs/errors.md, docs/settings.md,
- * docs/commands.md, examples/bruno, client/src/contract.ts and a part of client-python/storeroom.py. With --check it
- * writes nothing, and fails if one of the files is out of date. It fails if a promise of the specification has no test;
- * build/conformance.md lists the tests of each.
+ * Begin here. `npm run generate` writes facts from the code into openapi.json, docs/errors.html, docs/errors.md,
+ * docs/settings.md, docs/commands.md, examples/bruno, client/src/contract.ts and a part of client-python/storeroom.py.
+ * With --check it writes nothing, and fails if one of the files is out of date. It fails if a promise of the
+ * specification has no test; build/conformance.md lists the tests of each.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { buildProgram } from '../src/cli/commands/program.ts';
 import { systemClock } from '../src/clock.ts';
-import { parseConfig, SETTINGS } from '../src/config.ts';
-import { contractOf } from '../src/cli/start-mcp.ts';
-import { COMMAND_ROWS, ROWS_BY_STATUS, type ErrorRow } from '../src/http/contract/errors-page.ts';
+import { SETTINGS } from '../src/config.ts';
 import { renderBruno } from './bruno.ts';
 import { renderClientTypes } from './client-types.ts';
 import { renderConformance } from './conformance.ts';
+import { COMMAND_ROWS, renderErrorsPage, ROWS_BY_STATUS, type ErrorRow } from './contract/errors-page.ts';
+import { renderContract } from './contract/render-contract.ts';
 import { renderPythonModule } from './python-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -24,9 +24,10 @@ const WRITTEN = '<!-- Written by `npm run generate` from the code; change the co
 /** Options that every command has. The page describes them once. */
 const EVERY_OPTION = ['--json', '--help'];
 
-const contract = contractOf(parseConfig({}, {}).config);
+const contract = renderContract();
 const FILES: Record<string, string> = {
   'openapi.json': `${JSON.stringify(contract, null, 1)}\n`,
+  'docs/errors.html': renderErrorsPage(),
   'docs/errors.md': writeErrors(),
   'docs/settings.md': writeSettings(),
   'docs/commands.md': writeCommands(),

@@ -2,7 +2,7 @@
 import { formatTime } from '../clock.ts';
 import { ERRORS, refuseField, type ErrorCode } from '../errors.ts';
 import { matching, objectOf, required, textOf } from '../json-schema.ts';
-import type { FoundRequest } from '../request-log/logged-request.ts';
+import type { FoundRequest } from '../request-log/lines.ts';
 import { quotaOf } from '../tenant/calls.ts';
 import { action, pick, withHelp } from './action.ts';
 

@@ -5,23 +5,16 @@
 import type { McpOptions } from '../../mcp/src/server.ts';
 import { VERSION } from '../assets.ts';
 import { HOUR_MS } from '../clock.ts';
-import { parseConfig, type Config, type Environment } from '../config.ts';
+import { parseConfig, type Environment } from '../config.ts';
 import { refuseCommand } from '../errors.ts';
-import { renderContract } from '../http/contract/contract.ts';
-import type { Contract } from '../http/contract/documented-operations.ts';
-import { allOperations } from '../http/operations/operations.ts';
-
-/** Returns the contract of a service with these settings. */
-export function contractOf(config: Config): Contract {
-  const operations = allOperations({ ...config, cursorKey: new Uint8Array() });
-  return renderContract(operations, config.idempotencyHours * HOUR_MS) as unknown as Contract;
-}
+import { loadContract } from '../http/contract/contract.ts';
 
 /** Throws COMMAND_REFUSED if the package is not installed, or does not start. */
 export async function startMcp(environment: Environment, options: Omit<McpOptions, 'contract' | 'version'>) {
   const { config } = parseConfig(environment);
   const { runMcp } = await import('../../mcp/src/server.ts').catch(explainAbsence);
-  await runMcp(environment, { ...options, contract: contractOf(config), version: VERSION });
+  const contract = loadContract(config, config.idempotencyHours * HOUR_MS);
+  await runMcp(environment, { ...options, contract, version: VERSION });
 }
 
 function explainAbsence(fault: NodeJS.ErrnoException): never {

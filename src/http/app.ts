@@ -20,7 +20,7 @@ import {
   answerUnknownPath,
 } from './call/error-answers.ts';
 import { addOperation } from './call/stages.ts';
-import { renderContract, addReference } from './contract/contract.ts';
+import { addReference, loadContract } from './contract/contract.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
 import type { DashboardServices } from './dashboard/typed-route.ts';
 import { logFaults, observeCalls, observeRequests } from './observe/observers.ts';
@@ -126,7 +126,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(async (scope) => {
     for (const operation of operations) addOperation(scope, operation, services, accessByKey(services));
     addHealth(scope, state);
-    addReference(scope, () => renderContract(operations, options.idempotencyMs));
+    addReference(scope, () => loadContract(options, options.idempotencyMs));
   });
   await app.register((scope) => addDashboard(scope, services, operations));
   return app;

@@ -2,12 +2,12 @@
  * Batches: several writes whose scripts run one after the other in one transaction, so that all take effect or none. A
  * step may refer to the result of an earlier step. Source: decision 0027.
  */
-import { Refusal, refuseField, settle } from '../errors.ts';
+import { Refusal, refuseField, settle, startOf } from '../errors.ts';
 import type { Dictionaries } from './rules/fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
 import type { LineUnits } from './rules/stock.ts';
 import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
-import type { Json } from './rules/json.ts';
+import { isObject, type Json } from './rules/json.ts';
 import type { Load, Script } from './writes/script.ts';
 import { ORDER_WRITES } from './writes/order-writes.ts';
 import { STOCK_WRITES } from './writes/stock-writes.ts';
@@ -128,7 +128,7 @@ function makeResults() {
   const resolveReference = (name: string, text: string) => {
     if (text.startsWith('$$')) return unescape(text);
     const refuseReference = (reason: string) => refuseField('INVALID_REFERENCE', name, reason);
-    const shown = text.slice(0, 64);
+    const shown = startOf(text);
     const [, step, field] = REFERENCE.exec(text) ?? [];
     if (step === undefined)
       throw refuseReference(
@@ -169,9 +169,11 @@ export const mapTexts = (body: Body, change: (text: string, name: string) => str
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => {
       if (typeof value === 'string') return [name, change(value, name)];
-      return [name, Array.isArray(value) ? value.map((one) => (isBody(one) ? mapTexts(one, change) : one)) : value];
+      return [
+        name,
+        Array.isArray(value) ? value.map((one) => (isObject(one) ? mapTexts(one as Body, change) : one)) : value,
+      ];
     }),
   );
 
-const isBody = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isMarked = (value: RawValue): value is string => typeof value === 'string' && value.startsWith('$');

@@ -3,7 +3,7 @@
  * checks each row as if the rows before it were saved, and saves all at once. Counters continue after the numbers in
  * the file, and the lines of sales orders commit stock. Source: decision 0011.
  */
-import { orThrow, Refusal, refuseCommand, refuseField } from '../errors.ts';
+import { orThrow, Refusal, refuseCommand, refuseField, startOf } from '../errors.ts';
 import { RECORD_TYPES, type KeyedType, type RecordType } from './rules/fields.ts';
 import { CANCELLED_MARK, saysCancelled, STAGES, VOID_STATUS } from './rules/stages.ts';
 import { refuseQuantity } from './rules/invoice.ts';
@@ -261,7 +261,7 @@ function placeLine(order: KnownOrder, line: Values): number {
     throw refuseField(
       'CODE_TAKEN',
       'LINE_REF_LOCK_CODE',
-      `Order ${line['ORDER_NUMBER']} already has a line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`,
+      `Order ${line['ORDER_NUMBER']} already has a line with the LINE_REF_LOCK_CODE '${startOf(lockCode)}'.`,
     );
   const number = Number(line['LINE_NUMBER'] || order.last + 1);
   if (!order.numbers.has(number)) return number;

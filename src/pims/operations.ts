@@ -2,7 +2,7 @@
  * Begin here: every operation of the API, the dashboard and the command line, written against the port. A function
  * calls the store and throws the Refusal that the store returns.
  */
-import { orThrow, refuseField } from '../errors.ts';
+import { orThrow, refuseField, startOf } from '../errors.ts';
 import {
   pickFields,
   RECORD_TYPES,
@@ -12,7 +12,7 @@ import {
   type KeyedType,
   type RecordType,
 } from './rules/fields.ts';
-import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
+import type { LookupOptions, OrderFound, PimsStore, RecordFound } from './pims-port.ts';
 import { recordChanges } from './writes/changed-records.ts';
 import type { Json, Rendered } from './rules/json.ts';
 import type { FieldChange, Script, Write } from './writes/script.ts';
@@ -38,18 +38,13 @@ export async function getOrder(
   return pick ? { ...found, order: pick(found.order) } : found;
 }
 
-export const getCustomer = (store: PimsStore, customerCode: string, fields?: FieldNames): Promise<RecordFound> =>
-  getRecord(store, 'customers', customerCode, 'customerCode', fields);
-
-export const getInventoryItem = (store: PimsStore, partCode: string, fields?: FieldNames): Promise<RecordFound> =>
-  getRecord(store, 'inventory', partCode, 'partCode', fields);
-
-async function getRecord(
+/** Returns the customer or the part whose key is in the parameter. */
+export async function getRecord(
   store: PimsStore,
   recordType: KeyedType,
-  key: string,
   parameter: string,
-  fields: FieldNames,
+  key: string,
+  fields?: FieldNames,
 ): Promise<RecordFound> {
   checkText(parameter, key);
   const pick = fields && (await pickerOf(store, recordType, fields));
@@ -68,17 +63,8 @@ async function pickerOf(
 }
 
 function notFound(recordType: RecordType, key: string, field: string): never {
-  throw refuseField('NOT_FOUND', field, `There is no ${RECORD_TYPES[recordType].noun} '${key.slice(0, 64)}'.`);
+  throw refuseField('NOT_FOUND', field, `There is no ${RECORD_TYPES[recordType].noun} '${startOf(key)}'.`);
 }
-
-const queryOf =
-  (recordType: RecordType) =>
-  async (store: PimsStore, request: QueryRequest): Promise<Page> =>
-    orThrow(await store.queryRecords(recordType, request));
-export const queryOrders = queryOf('orders');
-export const queryLines = queryOf('lines');
-export const queryCustomers = queryOf('customers');
-export const queryInventoryItems = queryOf('inventory');
 
 export async function findOrdersByStorefrontReference(
   store: PimsStore,
@@ -151,7 +137,7 @@ export async function listWaiting(
   partCode: string,
   signal: () => AbortSignal,
 ): Promise<WaitingOrder[]> {
-  const { record } = await getInventoryItem(store, partCode);
+  const { record } = await getRecord(store, 'inventory', 'partCode', partCode);
   let left = (JSON.parse(record) as Values)['QTY_ONHAND'] ?? '';
   const lines = orThrow(await store.look('waiting', signal, partCode));
   const ofOrders = [...Map.groupBy(lines, (line) => line['ORDER_NUMBER']).values()];
@@ -173,7 +159,7 @@ export async function listMovements(
 ): Promise<{ movements: Values[]; next: number; hasMore: boolean }> {
   checkText('partCode', partCode);
   const rows = orThrow(await store.look('movements', signal, partCode, 'after', after, limit));
-  if (rows.length === 0) await getInventoryItem(store, partCode);
+  if (rows.length === 0) await getRecord(store, 'inventory', 'partCode', partCode);
   const movements = rows.map(({ NUMBER, SERIALS, PART_CODE: _code, NEWEST: _newest, ...others }) => ({
     NUMBER: String(NUMBER),
     ...others,

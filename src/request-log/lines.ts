@@ -5,13 +5,7 @@
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { CALLER_PARAMETERS } from '../tenant/credentials.ts';
 import { HIDDEN, hideSecrets, hideSecretsInJson, isSecretName } from '../tenant/secrets.ts';
-import {
-  LINE_BYTES_MAX,
-  VALUE_CHARACTERS_MAX,
-  type FoundRequest,
-  type FoundRequestDetail,
-  type LoggedCall,
-} from './logged-request.ts';
+import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX, type LoggedCall } from './logged-request.ts';
 import type { RequestBlock } from './request-log-port.ts';
 
 /** A text that needs no escape in JSON, and is too short to be a secret. */
@@ -213,14 +207,18 @@ export const nextRound = (): Promise<void> => new Promise((resolve) => void setI
 
 export const parseLine = (line: string): LineValues => JSON.parse(line) as LineValues;
 
-export function toFound(boot: string, values: LineValues): FoundRequest {
+/** A request of the log. Calls from the explorer have no `apiID` and no `keyName`, but an `explorerUser`, an address. */
+export type FoundRequest = ReturnType<typeof toFound>;
+export function toFound(boot: string, values: LineValues) {
   const [digits, at, operation, httpStatus, tenthsOfMs, client, apiID, explorerUser, code, message] = values;
   const [requestID, milliseconds] = [`${boot}-${digits}`, tenthsOfMs / 10];
   const keyName = values[13] ?? null;
   return { requestID, at, operation, httpStatus, milliseconds, client, apiID, keyName, explorerUser, code, message };
 }
 
-export function toFoundDetail(boot: string, values: LineValues): FoundRequestDetail {
+/** Adds the query without credentials, and the JSON text of the body without them: of a long body its beginning. */
+export type FoundRequestDetail = ReturnType<typeof toFoundDetail>;
+export function toFoundDetail(boot: string, values: LineValues) {
   const [field, query, body] = values.slice(10, 13) as [string | null, Record<string, string>, string | null];
   return { ...toFound(boot, values), field, query, body };
 }

@@ -1,6 +1,6 @@
 /**
- * The types of a request to log, and of a request found in the log, with their bounds: longer values are cut, and the
- * body is cut to fit its line.
+ * The types of a request to log and of a search, with the bounds of a line: longer values are cut, and the body is cut
+ * to fit its line.
  */
 export const VALUE_CHARACTERS_MAX = 256;
 export const LINE_BYTES_MAX = 2048;
@@ -33,22 +33,6 @@ export interface LoggedCall {
   readonly body: string | null;
 }
 
-export interface FoundRequest {
-  requestID: string;
-  at: string;
-  operation: string;
-  httpStatus: number;
-  milliseconds: number;
-  client: string;
-  /** The API ID; null for a call from the explorer, for which `explorerUser` has an email address. */
-  apiID: string | null;
-  /** The name of the API key; null for a call from the explorer. */
-  keyName: string | null;
-  explorerUser: string | null;
-  code: string | null;
-  message: string | null;
-}
-
 /** Conditions of a page, all optional. Times are UTC ISO 8601; the range includes `from` and excludes `to`. */
 export interface RequestsQuery {
   /** A status (`404`), a class of statuses (`4xx`), or `failed` for 4xx and 5xx. */
@@ -63,23 +47,4 @@ export interface RequestsQuery {
   to?: string;
   /** `next` of the previous page. */
   cursor?: string;
-}
-
-/** A page, newest first, at most 50. `next` is null on the last page; an empty page can have a `next`. */
-export interface FoundPage {
-  requests: FoundRequest[];
-  next: string | null;
-  /** The time back to which the log was searched; '' for all of the log. */
-  searchedTo: string;
-}
-export interface FoundRequests extends FoundPage {
-  keptDays: number;
-}
-
-export interface FoundRequestDetail extends FoundRequest {
-  field: string | null;
-  /** Query parameters without credentials. */
-  query: Record<string, string>;
-  /** JSON text of the body without credentials, only its beginning if it is long; null when there was none. */
-  body: string | null;
 }

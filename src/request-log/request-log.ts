@@ -5,7 +5,7 @@
 import { DAY_MS, formatTime, type Clock, type Timer } from '../clock.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
-import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
+import type { LoggedCall, RequestsQuery } from './logged-request.ts';
 import {
   addLine,
   BlockPacker,
@@ -16,6 +16,7 @@ import {
   nextRound,
   openBlock,
   secondOf,
+  type FoundRequestDetail,
   type OpenBlock,
 } from './lines.ts';
 import { findRequest, searchRequests } from './search.ts';
@@ -124,7 +125,7 @@ export class RequestLog {
   }
 
   /** Returns a page, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and refusals of the store. */
-  async search(tenant: LoggedTenant, query: RequestsQuery, nowMs: number): Promise<FoundRequests> {
+  async search(tenant: LoggedTenant, query: RequestsQuery, nowMs: number) {
     await this.settled();
     return {
       ...(await searchRequests(this.#store, tenant.teamId, query, this.#shownFrom(tenant, nowMs))),

@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import { formatTime } from '../clock.ts';
 import { refuseField } from '../errors.ts';
-import type { FoundRequestDetail, RequestsQuery, FoundPage, FoundRequest } from './logged-request.ts';
+import type { RequestsQuery } from './logged-request.ts';
 import {
   BLOCK_SPAN_MS,
   nextRound,
@@ -11,6 +11,8 @@ import {
   toFound,
   toFoundDetail,
   unpackLines,
+  type FoundRequest,
+  type FoundRequestDetail,
   type LineValues,
 } from './lines.ts';
 import type { RequestBlock, RequestStore } from './request-log-port.ts';
@@ -49,13 +51,12 @@ interface Search {
   readonly matches: (values: LineValues) => boolean;
 }
 
-/** Returns one page, back to the time `keptFrom`. Throws INVALID_PARAMETER and INVALID_CURSOR. */
-export async function searchRequests(
-  store: RequestStore,
-  teamId: string,
-  query: RequestsQuery,
-  keptFrom: string,
-): Promise<FoundPage> {
+/**
+ * Returns a page, newest first, at most 50, back to the time `keptFrom`. `next` is null on the last page; an empty page
+ * can have a `next`. `searchedTo` is the time back to which the log was searched; '' for all of the log. Throws
+ * INVALID_PARAMETER and INVALID_CURSOR.
+ */
+export async function searchRequests(store: RequestStore, teamId: string, query: RequestsQuery, keptFrom: string) {
   const search = parseSearch(query, keptFrom);
   const page: Match[] = [];
   /** The newest matches so far. Blocks not searched yet may have newer ones. */

@@ -19,21 +19,7 @@ export interface WebhookServices {
 }
 
 /** An endpoint without its secrets. */
-export interface WebhookView extends Pick<Webhook, 'id' | 'url' | 'createdAt' | 'state' | 'failures'> {
-  readonly types: string[];
-  /** Why the endpoint is paused, or why the last attempt failed; null if neither. */
-  readonly reason: string | null;
-  /** The last attempts and tests, newest first. */
-  readonly attempts: readonly Delivery[];
-  readonly position: string;
-  readonly newest: string;
-  /** The number of changes after `position`, of any type. */
-  readonly lag: number;
-  readonly nextTryAt: string | null;
-  readonly lastDeliveredAt: string | null;
-  /** When the last replaced secret stops signing; null if only one signs. */
-  readonly secretEndsAt: string | null;
-}
+export type WebhookView = Awaited<ReturnType<Webhooks['listViews']>>[number];
 
 /** Returns a URL without its query, which often contains a token. */
 const hideQuery = (url: string): string => url.replace(/\?.*/s, '?…');
@@ -83,12 +69,12 @@ export class Webhooks {
   }
 
   /** Lists the endpoints, without the queries of their URLs if `isWhole` is false. */
-  async listViews(tenant: Tenant, isWhole = true): Promise<WebhookView[]> {
+  async listViews(tenant: Tenant, isWhole = true) {
     const found = await this.#services.webhooks.listWebhooks(tenant.teamId);
     if (found.length === 0) return [];
     const newest = await this.#findNewest(tenant);
     const now = formatTime(this.#services.clock.now());
-    const view = async ({ id, url, types, createdAt, state, failures, ...webhook }: Webhook): Promise<WebhookView> => {
+    const view = async ({ id, url, types, createdAt, state, failures, ...webhook }: Webhook) => {
       const attempts = await this.#services.webhooks.loadDeliveries(id, Number.MAX_SAFE_INTEGER, '', ATTEMPTS_LISTED);
       return {
         id,
@@ -96,14 +82,18 @@ export class Webhooks {
         types: [...types],
         createdAt,
         state,
+        /** Why the endpoint is paused, or why the last attempt failed; null if neither. */
         reason: webhook.reason || (failures > 0 && attempts.find(({ error }) => error)?.error) || null,
+        /** The last attempts and tests, newest first. */
         attempts,
         position: String(webhook.position),
         newest: String(newest),
+        /** The number of changes after `position`, of any type. */
         lag: Math.max(0, newest - webhook.position),
         failures,
         nextTryAt: (state === 'active' && webhook.nextTryAt) || null,
         lastDeliveredAt: webhook.deliveredAt || null,
+        /** When the last replaced secret stops signing; null if only one signs. */
         secretEndsAt: webhook.oldSecretEndsAt > now ? webhook.oldSecretEndsAt.slice(0, now.length) : null,
       };
     };

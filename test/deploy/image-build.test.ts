@@ -19,7 +19,9 @@ test('the build of the image gets every file that it needs, and its program has 
   }
   for (const file of ['build/server/main.js', 'build/server/dashboard/dist/index.html', 'LICENSE', 'NOTICE'])
     assert.ok(existsSync(join(folder, file)), file);
-  const assets = listTracked('src', 'demo').filter((file) => !/\.ts$|^demo\/.*README\.md$/.test(file));
+  const assets = listTracked('src', 'demo', 'openapi.json', 'docs/errors.html').filter(
+    (file) => !/\.ts$|^demo\/.*README\.md$/.test(file),
+  );
   assert.deepEqual(
     assets.filter((file) => !existsSync(join(folder, 'build/server', file))),
     [],

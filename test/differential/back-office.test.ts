@@ -76,8 +76,7 @@ const linesOf = async (store: PimsStore, number: string): Promise<Values[]> => {
 };
 const recordsOf = async (store: PimsStore, recordType: 'orders' | 'inventory'): Promise<Values[]> => {
   const request = { filters: [], limit: 500, bytesMax: 2 ** 24, after: '', signal };
-  const query = recordType === 'orders' ? operations.queryOrders : operations.queryInventoryItems;
-  const page = await query(store, request);
+  const page = orThrow(await store.queryRecords(recordType, request));
   return JSON.parse(textOf(page.records)) as Values[];
 };
 

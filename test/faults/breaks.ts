@@ -46,9 +46,9 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       says: /answered 500/,
     },
     'responses follow the contract': {
-      file: 'http/operations/operation-schemas.ts',
-      good: "Stage: textOf('Stage of an order.', { enum: STAGES }),",
-      broken: "Stage: textOf('Stage of an order.', { enum: STAGES.slice(1) }),",
+      file: 'pims/reads/storefront.ts',
+      good: "is_dropship: order['DROP_SHIP'] === 'Y',",
+      broken: "is_dropship: order['DROP_SHIP'],",
       says: /is not as openapi\.json says/,
     },
   },

@@ -27,7 +27,7 @@ for (const [file, breaks] of Object.entries(BREAKS))
   for (const [promise, one] of Object.entries(breaks))
     test(`${file} fails where it does not hold that ${promise}`, async () => {
       const copy = temporaryFolder();
-      for (const part of ['src', 'mcp', 'test', 'package.json'])
+      for (const part of ['src', 'mcp', 'test', 'package.json', 'openapi.json'])
         cpSync(join(ROOT, part), join(copy, part), { recursive: true });
       symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
       const path = join(copy, 'src', one.file);

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { KEY_CHARACTERS_MAX } from '../../src/pims/rules/record-bounds.ts';
-import { countCharacters, isLonger, parseValues, parseValue, refuseLongKey } from '../../src/pims/rules/values.ts';
+import { countCharacters, isLonger, parseValues, parseValue } from '../../src/pims/rules/values.ts';
+import { checkNewKey } from '../../src/pims/writes/writes.ts';
 import { sortKey, type RawValue } from '../../src/pims/rules/values.ts';
 import { valuesOf } from '../kit/lists.ts';
 import { splitList } from '../../src/pims/rules/lists.ts';
@@ -275,10 +276,12 @@ test('a surrogate pair counts as one character', () => {
 
 test('the key of a new record has at most 256 characters', () => {
   assert.equal(KEY_CHARACTERS_MAX, 256);
-  assert.equal(refuseLongKey('PART_CODE', '😀'.repeat(256)), undefined);
-  const refusal = refuseLongKey('PART_CODE', 'x'.repeat(257));
-  assert.deepEqual([refusal?.code, refusal?.field], ['INVALID_VALUE', 'PART_CODE']);
-  assert.match(refusal!.message, /257 characters/);
+  assert.doesNotThrow(() => checkNewKey('inventory', '😀'.repeat(256), false));
+  assert.throws(() => checkNewKey('inventory', 'x'.repeat(257), false), {
+    code: 'INVALID_VALUE',
+    field: 'PART_CODE',
+    message: /257 characters/,
+  });
 });
 
 test('a sort key is the count of digits, the number and its leading zeros; other codes sort after numbers', () => {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { FoundRequests } from '../../src/request-log/logged-request.ts';
 import { RequestLog } from '../../src/request-log/request-log.ts';
 import type { RequestBlock } from '../../src/request-log/request-log-port.ts';
 import { moveStore } from '../../src/store/move/move.ts';
@@ -136,7 +135,7 @@ test('calls of one second that fill several pages of the log are each on one pag
   await log.settled();
   const found: string[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
-    const page: FoundRequests = await log.search(
+    const page: Awaited<ReturnType<RequestLog['search']>> = await log.search(
       { teamId: 'team', createdAt: '' },
       cursor ? { cursor } : {},
       begun + 1000,

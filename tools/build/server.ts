@@ -17,10 +17,14 @@ const ENTRIES = [
   'src/store/sqlite/backup/backup-worker.ts',
   'src/store/sqlite/workers/store-worker.ts',
 ];
-const ASSETS = ['dashboard/dist/**/*.*', 'demo/**/*.csv', 'src/store/*/migrations/*.sql'].concat(
-  'src/http/contract/*.md',
+const ASSETS = [
+  'dashboard/dist/**/*.*',
+  'demo/**/*.csv',
+  'src/store/*/migrations/*.sql',
   'src/cli/serve/*.{service,env}',
-);
+  'openapi.json',
+  'docs/errors.html',
+];
 
 process.chdir(ROOT);
 rmSync(OUT, { recursive: true, force: true });

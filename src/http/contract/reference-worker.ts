@@ -5,7 +5,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { gzip } from 'node:zlib';
 import reference from '@scalar/fastify-api-reference';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { renderErrorsPage } from './errors-page.ts';
+
+/** The sources of the pages. `errorsPage` is HTML. */
+export interface ReferenceParts {
+  readonly contract: object;
+  readonly errorsPage: string;
+}
 
 /** A file of the page. All responses share its bytes. */
 export interface ReferenceFile {
@@ -19,8 +24,8 @@ const ERRORS_PATH = '/docs/errors';
 const PATHS = ['/docs', '/docs/', '/docs/js/scalar.js', '/docs/openapi.json', '/docs/openapi.yaml', ERRORS_PATH];
 
 /** Renders and compresses every file of the page. */
-async function renderFiles(contract: Record<string, unknown>): Promise<Map<string, ReferenceFile>> {
-  const pages = await openReference(contract);
+async function renderFiles({ contract, errorsPage }: ReferenceParts): Promise<Map<string, ReferenceFile>> {
+  const pages = await openReference(contract, errorsPage);
   const files = new Map<string, ReferenceFile>();
   for (const url of PATHS) {
     const { statusCode: httpStatus, headers: sent, rawPayload: bytes, body } = await pages.inject({ url });
@@ -34,7 +39,7 @@ async function renderFiles(contract: Record<string, unknown>): Promise<Map<strin
   return files;
 }
 
-async function openReference(content: Record<string, unknown>): Promise<FastifyInstance> {
+async function openReference(content: object, errorsPage: string): Promise<FastifyInstance> {
   const pages = Fastify();
   await pages.register(reference, {
     routePrefix: '/docs',
@@ -51,7 +56,7 @@ async function openReference(content: Record<string, unknown>): Promise<FastifyI
       orderRequiredPropertiesFirst: false,
     },
   });
-  pages.get(ERRORS_PATH, (_request, reply) => reply.type('text/html; charset=utf-8').send(renderErrorsPage()));
+  pages.get(ERRORS_PATH, (_request, reply) => reply.type('text/html; charset=utf-8').send(errorsPage));
   await pages.ready();
   return pages;
 }
@@ -68,4 +73,4 @@ function pagePolicy(type: unknown, html: string): string {
   ].join('; ');
 }
 
-parentPort!.postMessage(await renderFiles(workerData as Record<string, unknown>));
+parentPort!.postMessage(await renderFiles(workerData as ReferenceParts));

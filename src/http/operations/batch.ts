@@ -1,15 +1,16 @@
 /** The batch: several writes in one call. */
-import { Refusal } from '../../errors.ts';
+import { Refusal, startOf } from '../../errors.ts';
 import { BATCH_OPERATIONS, mapTexts, unescape, type BatchOperation, type BatchStep } from '../../pims/batch.ts';
 import { BATCH_STEPS_MAX } from '../../pims/rules/record-bounds.ts';
 import { writeBatch } from '../../pims/operations.ts';
+import { isObject } from '../../pims/rules/json.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import { renderEnvelope } from '../server/answer.ts';
-import { listOf, objectOf, type Schema } from '../../json-schema.ts';
+import { listOf } from '../../json-schema.ts';
 import { refuseBody } from './schema-refusals.ts';
 import { NEW_LINE_EXAMPLE } from './examples.ts';
-import { envelopeOf, querySchema, ref } from './operation-schemas.ts';
-import { envelope, type Call, type Operation } from './operation.ts';
+import { querySchema, ref } from './operation-schemas.ts';
+import type { Call, Operation } from './operation.ts';
 
 interface Step {
   readonly operation: BatchOperation;
@@ -18,10 +19,9 @@ interface Step {
 
 const MEMBERS = ['operation', 'body'];
 
-/** Builds the batch from the single operations, which define the bodies of its steps. */
+/** Builds the batch from the single operations, which define the bodies and the results of its steps. */
 export function batchOperation(operations: readonly Operation[]): Operation {
   const single = new Map(operations.map((operation) => [operation.name as string, operation]));
-  const taken = BATCH_OPERATIONS.map((name) => single.get(name)!);
   return {
     name: 'batch',
     method: 'POST',
@@ -30,8 +30,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
     description: DESCRIPTION,
     kind: 'batch',
     query: querySchema(),
-    body: { name: 'Batch', validated: {}, documented: listOf(ref('BatchStep'), STEPS), parts: describeSteps(taken) },
-    answer: envelopeOf(listOf({ anyOf: distinct(taken.map(({ answer }) => answer)) })),
+    body: { name: 'Batch', validated: {}, documented: listOf(ref('BatchStep'), STEPS) },
     listSteps: parseSteps,
     run: async ({ store, body, context, reply }: Call<readonly Step[]>) => {
       const steps = body.map((step): BatchStep => {
@@ -47,7 +46,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
         { operation: 'createOrder', body: { REFERENCE_NUMBER: '#1014', CUSTOMER_CODE: 'VINET' } },
         { operation: 'addLineItem', body: { ORDER_NUMBER: '$0.data', PART_CODE: '11', QUANTITY: '12' } },
       ],
-      answer: envelope([envelope('20018'), envelope({ ...NEW_LINE_EXAMPLE, ORDER_NUMBER: '20018', LINE_NUMBER: '1' })]),
+      answer: ['20018', { ...NEW_LINE_EXAMPLE, ORDER_NUMBER: '20018', LINE_NUMBER: '1' }],
     },
   };
 }
@@ -57,24 +56,6 @@ const DESCRIPTION = `Runs the steps in order in one transaction: either all of t
 \`$N.data\` or \`$N.data.FIELD\` in a body is replaced with the result of step N, counted from 0. Write a literal $ at
 the start of a value as $$. data contains one result per step. If a step is rejected, the error is that step's, with its
 index in \`step\`. Each step counts as one call.`.replaceAll('\n', ' ');
-
-/** Describes a step for each operation, such as `CreateOrderStep`, and `BatchStep`, which is one of them. */
-function describeSteps(taken: readonly Operation[]): Record<string, Schema> {
-  const steps = taken.map(({ name, body }): [string, Schema] => [
-    `${name[0]!.toUpperCase()}${name.slice(1)}Step`,
-    objectOf({
-      operation: { type: 'string', const: name, description: 'Name of the operation.' },
-      body: ref(body!.name, 'Body of the operation.'),
-    }),
-  ]);
-  const oneOf = steps.map(([step]) => ref(step));
-  const mapping = Object.fromEntries(taken.map(({ name }, index) => [name, oneOf[index]!['$ref']]));
-  return { BatchStep: { oneOf, discriminator: { propertyName: 'operation', mapping } }, ...Object.fromEntries(steps) };
-}
-
-const distinct = (schemas: readonly Schema[]): Schema[] => [
-  ...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values(),
-];
 
 /** Returns the operations of the steps. Throws INVALID_BODY, BATCH_TOO_LONG, or UNKNOWN_OPERATION. */
 function parseSteps(body: unknown): readonly BatchOperation[] {
@@ -99,9 +80,6 @@ function parseStep(step: unknown, index: number): BatchOperation {
   if (!isObject(body)) throw refuseStep('must have a JSON object of fields as its body; {} for none', 'body');
   const known = BATCH_OPERATIONS.find((name) => name === operation);
   if (known !== undefined) return known;
-  const message = `Step ${index}: a batch can contain only ${BATCH_OPERATIONS.join(', ')}, not '${operation.slice(0, 64)}'.`;
+  const message = `Step ${index}: a batch can contain only ${BATCH_OPERATIONS.join(', ')}, not '${startOf(operation)}'.`;
   throw new Refusal('UNKNOWN_OPERATION', message, { field: 'operation', step: index });
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,15 +1,14 @@
-/** The operation that reads the change feed, and the schemas of a change and of the message that a webhook gets. */
+/** The operation that reads the change feed. */
 import { awaitChanges, CHANGED_TYPES, type Change, type ChangePage } from '../../pims/changes.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Json } from '../../pims/rules/json.ts';
-import { EVENTS } from '../../webhooks/webhooks.ts';
 import { renderEnvelope } from '../server/answer.ts';
 import { limitOf, type AnswerLimits } from './cursor.ts';
-import { textOf, listOf, NULL, objectOf, required } from '../../json-schema.ts';
+import { textOf, listOf, required } from '../../json-schema.ts';
 import { signalOf } from '../server/connections.ts';
-import { ref, envelopeOf, querySchema, afterOf, maxReturnOf } from './operation-schemas.ts';
-import { envelope, type Operation, type Call } from './operation.ts';
+import { ref, querySchema, afterOf, maxReturnOf } from './operation-schemas.ts';
+import type { Operation, Call } from './operation.ts';
 
 const WAIT_SECONDS_MAX = 55;
 /** Maximum changes whose records are read at the same time. */
@@ -24,50 +23,6 @@ const CHANGE_EXAMPLE: Omit<Change, 'changes'> = {
   operation: 'import',
   by: 'import',
 };
-
-/** The members that a change has in the feed and in the message of a webhook. */
-const CHANGED = {
-  seq: textOf('Position of the change in the feed, as text. Positions increase, with gaps; compare them as integers.', {
-    pattern: '^[0-9]+$',
-  }),
-  type: textOf('Type of the record. A change to a line counts as a change to its order.', { enum: CHANGED_TYPES }),
-  key: textOf('Key of the record: ORDER_NUMBER, CUSTOMER_CODE or PART_CODE.'),
-  change: textOf('Whether the write created or updated the record.', { enum: ['created', 'updated'] }),
-  operation: textOf('First operation or command of the call that wrote it, such as addLineItem or import.'),
-  by: textOf('Name of the pair of keys, email address, command line or import; "" if it is not known.'),
-};
-const CHANGE = objectOf(
-  {
-    ...CHANGED,
-    at: textOf('Time of the write in UTC, in ISO 8601.'),
-  },
-  {
-    changes: {
-      ...listOf(
-        objectOf(
-          {
-            field: textOf('Name of the field; line for a new or removed line.'),
-            from: textOf('Value before.'),
-            to: textOf('Value after.'),
-          },
-          { line: textOf('LINE_NUMBER of the line.') },
-        ),
-      ),
-      description: 'Up to 20 changed fields, cut to 100 characters; [] for a new record. Only with include=changes.',
-    },
-    record: {
-      anyOf: [ref('Order'), ref('Customer'), ref('InventoryItem'), NULL],
-      description: 'The current state of the record; null if it is missing. Only with include=records.',
-    },
-  },
-);
-
-/** The message of a webhook, which webhooks/poster.ts makes. */
-const WEBHOOK_EVENT = objectOf({
-  type: textOf('What happened to the record, or `test`.', { enum: [...EVENTS, 'test'] }),
-  timestamp: textOf('Time of the change or test in UTC, in ISO 8601.'),
-  data: { anyOf: [objectOf(CHANGED), objectOf({})], description: 'The change; empty in a test.' },
-});
 
 /** Builds the operation that reads the change feed and can wait for a change. */
 export const changesOperation = (limits: AnswerLimits): Operation => ({
@@ -94,9 +49,8 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
       }),
     },
   ),
-  answer: envelopeOf(listOf(ref('Change'))),
-  schemas: { Change: CHANGE, WebhookEvent: WEBHOOK_EVENT },
-  example: { answer: envelope([CHANGE_EXAMPLE]) },
+  answer: listOf(ref('Change')),
+  example: { answer: [CHANGE_EXAMPLE] },
   run: async ({ changes: source, query, reply }: Call) => {
     const { after, types, maxReturn, wait = '0', include } = query;
     const asked = {

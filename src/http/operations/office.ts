@@ -10,7 +10,7 @@ import {
 import { listOf, objectOf, textOf, type Members, type Schema } from '../../json-schema.ts';
 import { NEW_LINE_EXAMPLE, PART_EXAMPLE } from './examples.ts';
 import { fieldsBody, membersBody, ref } from './operation-schemas.ts';
-import { envelope, declareWrite, type Operation } from './operation.ts';
+import { declareWrite, type Operation } from './operation.ts';
 
 const ORDER_NUMBER = ref('Value', 'The ORDER_NUMBER.');
 const boundedValue = (maxLength: number, description: string): Schema => ({
@@ -22,12 +22,6 @@ const REASON = boundedValue(REASON_CHARACTERS_MAX, 'Why. The ledger keeps it.');
 const serialNumbers = (maxLength: number) =>
   boundedValue(maxLength, 'Serial numbers, separated by commas. A SERIALIZED part needs one for each unit.');
 const STAGE = ref('AdvancedOrder');
-const AdvancedOrder = objectOf({
-  ORDER_NUMBER: textOf('The order.'),
-  ORDER_TYPE: ref('Stage', 'Its stage now.'),
-  ORDER_STATUS: textOf('Its ORDER_STATUS now.'),
-  BACKORDER_NUMBER: textOf('The sales order with the units that a partial invoice leaves open, or "".'),
-});
 const linesTo = (verb: string, rest: string, more: Members = {}): Schema =>
   listOf(
     objectOf(
@@ -60,8 +54,12 @@ const RETURN = membersBody(
   },
 );
 const { ORDER_NUMBER: order, LINE_REF_LOCK_CODE: line } = NEW_LINE_EXAMPLE;
-const told = (ORDER_TYPE: string, ORDER_STATUS: string, BACKORDER_NUMBER = '', number = order) =>
-  envelope({ ORDER_NUMBER: number, ORDER_TYPE, ORDER_STATUS, BACKORDER_NUMBER });
+const told = (ORDER_TYPE: string, ORDER_STATUS: string, BACKORDER_NUMBER = '', number = order) => ({
+  ORDER_NUMBER: number,
+  ORDER_TYPE,
+  ORDER_STATUS,
+  BACKORDER_NUMBER,
+});
 
 export const ORDER_OFFICE: readonly Operation[] = [
   {
@@ -71,7 +69,6 @@ export const ORDER_OFFICE: readonly Operation[] = [
     description: 'Turns a worksheet or a quote into a sales order, which commits the stock of its lines.',
     takesIfMatch: true,
     ...declareWrite('approveOrder', membersBody('OrderToApprove', 'The ORDER_NUMBER.', { ORDER_NUMBER }), STAGE),
-    schemas: { AdvancedOrder },
     example: { body: { ORDER_NUMBER: order }, answer: told('sales_order', 'OPEN') },
   },
   {
@@ -99,7 +96,7 @@ export const ORDER_OFFICE: readonly Operation[] = [
     ...declareWrite('returnOrder', RETURN, textOf('The ORDER_NUMBER of the return.')),
     example: {
       body: { ORDER_NUMBER: order, lines: [{ LINE_REF_LOCK_CODE: line, QUANTITY: '10', RESTOCK: 'Y' }] },
-      answer: envelope('20017'),
+      answer: '20017',
     },
   },
   {
@@ -158,7 +155,7 @@ export const PART_OFFICE: readonly Operation[] = [
     ...declareWrite('createPart', NEW_PART, CODE),
     example: {
       body: { PART_CODE: 'TEA/EG-100', PART_DESCRIPTION: 'Earl Grey, 100 g', UNIT_PRICE: '8.5' },
-      answer: envelope('TEA/EG-100'),
+      answer: 'TEA/EG-100',
     },
   },
   {
@@ -167,7 +164,7 @@ export const PART_OFFICE: readonly Operation[] = [
     summary: 'Update a part',
     description: 'Changes fields of the part with this PART_CODE. Returns the PART_CODE in data.',
     ...declareWrite('updatePart', PART_CHANGE, CODE),
-    example: { body: { PART_CODE: 'TEA/EG-100', UNIT_PRICE: '9' }, answer: envelope('TEA/EG-100') },
+    example: { body: { PART_CODE: 'TEA/EG-100', UNIT_PRICE: '9' }, answer: 'TEA/EG-100' },
   },
   {
     method: 'POST',
@@ -177,7 +174,7 @@ export const PART_OFFICE: readonly Operation[] = [
     ...declareWrite('receiveStock', stockBody('StockReceipt', 'The units received, more than 0.'), STOCKED_PART),
     example: {
       body: { PART_CODE: '11', QUANTITY: '10' },
-      answer: envelope({ ...PART_EXAMPLE, QTY_ONHAND: '32', QTY_AVAILABLE: '22', QTY_ONORDER: '20' }),
+      answer: { ...PART_EXAMPLE, QTY_ONHAND: '32', QTY_AVAILABLE: '22', QTY_ONORDER: '20' },
     },
   },
   {
@@ -189,7 +186,7 @@ export const PART_OFFICE: readonly Operation[] = [
     ...declareWrite('countStock', stockBody('StockCount', 'The units counted, 0 or more.'), STOCKED_PART),
     example: {
       body: { PART_CODE: '11', QUANTITY: '30', FROM_QUANTITY: '32' },
-      answer: envelope({ ...PART_EXAMPLE, QTY_ONHAND: '30', QTY_AVAILABLE: '20', QTY_ONORDER: '20' }),
+      answer: { ...PART_EXAMPLE, QTY_ONHAND: '30', QTY_AVAILABLE: '20', QTY_ONORDER: '20' },
     },
   },
   {
@@ -201,7 +198,7 @@ export const PART_OFFICE: readonly Operation[] = [
     ...declareWrite('adjustStock', stockBody('StockAdjustment', 'The units to add; negative to remove.'), STOCKED_PART),
     example: {
       body: { PART_CODE: '11', QUANTITY: '-1', REASON: 'broken' },
-      answer: envelope({ ...PART_EXAMPLE, QTY_ONHAND: '29', QTY_AVAILABLE: '19', QTY_ONORDER: '20' }),
+      answer: { ...PART_EXAMPLE, QTY_ONHAND: '29', QTY_AVAILABLE: '19', QTY_ONORDER: '20' },
     },
   },
 ];

@@ -5,10 +5,11 @@
 import type { FastifyReply } from 'fastify';
 import type { ChangeSource } from '../../pims/changes.ts';
 import type { BatchOperation } from '../../pims/batch.ts';
-import { writeRecord } from '../../pims/operations.ts';
+import { orThrow } from '../../errors.ts';
+import { getRecord, writeRecord } from '../../pims/operations.ts';
 import { checkFilters, type Filter } from '../../pims/reads/query.ts';
-import type { RecordType } from '../../pims/rules/fields.ts';
-import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
+import type { KeyedType, RecordType } from '../../pims/rules/fields.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
 import type { Rendered } from '../../pims/rules/json.ts';
 import type { Body, WriteContext } from '../../pims/writes/writes.ts';
 import type { UsageStore } from '../../tenant/tenant-port.ts';
@@ -17,7 +18,7 @@ import { parsePage, setPageHeaders, type AnswerLimits } from './cursor.ts';
 import { renderEnvelope, setTag } from '../server/answer.ts';
 import { listOf, required, type Members, type Schema } from '../../json-schema.ts';
 import { OPERATION_SCOPES, type OperationName } from './names.ts';
-import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, querySchema, type BodySchema } from './operation-schemas.ts';
+import { FIELDS, FILTERS_BODY, pageQuery, querySchema, type BodySchema } from './operation-schemas.ts';
 
 /** A call that is authenticated, counted and validated. */
 export interface Call<Shape = Body> {
@@ -50,13 +51,17 @@ export interface Operation {
   readonly takesIfMatch?: true;
   readonly query: Schema;
   readonly body?: BodySchema;
-  readonly answer: Schema;
-  /** Further schemas of the contract. */
-  readonly schemas?: Readonly<Record<string, Schema>>;
+  /** The schema of `data` in the 200 response. Without it, tools/contract has one. */
+  readonly answer?: Schema;
+  /** The schema of `subRecords`, which are null without it. */
+  readonly subRecords?: Schema;
+  /** Whether the response is the answer itself, without an envelope. */
+  readonly isBare?: true;
   readonly example: {
     readonly query?: Record<string, string | number>;
     readonly body?: unknown;
     readonly answer: unknown;
+    readonly subRecords?: unknown;
   };
   /**
    * Lists the operation of each step of a batch. Each step counts as a call of its operation. Throws a refusal of the
@@ -67,20 +72,21 @@ export interface Operation {
   readonly run: (call: Call<never>) => Promise<Rendered>;
 }
 
-/** Returns the parts of an operation on one record. `get` loads the record whose key is in the parameter. */
-export const declareSingle = (
-  parameter: string,
-  about: string,
-  record: Schema,
-  get: (store: PimsStore, key: string, fields: string[] | undefined) => Promise<RecordFound>,
-) =>
+/** Returns the parts of an operation on the record whose key is in the parameter. */
+export const declareSingle = (recordType: KeyedType, record: Schema, parameter: string, about: string) =>
   ({
     method: 'GET',
     kind: 'single',
     query: querySchema({ [parameter]: required(about) }, FIELDS),
-    answer: envelopeOf(record),
+    answer: record,
     run: async ({ store, query, reply }: Call) => {
-      const { record: found, tag } = await get(store, query[parameter]!, parseFields(query));
+      const { record: found, tag } = await getRecord(
+        store,
+        recordType,
+        parameter,
+        query[parameter]!,
+        parseFields(query),
+      );
       setTag(reply, tag, query['fields']);
       return renderEnvelope(found);
     },
@@ -93,7 +99,6 @@ export const parseFields = ({ fields }: Call['query']): string[] | undefined => 
 export const declarePage = (
   recordType: RecordType,
   record: Schema,
-  find: (store: PimsStore, request: QueryRequest) => Promise<Page>,
   limits: AnswerLimits,
   more: { readonly query?: Members; readonly subRecords?: Schema } = {},
 ) =>
@@ -102,12 +107,13 @@ export const declarePage = (
     kind: 'query',
     query: pageQuery(limits, more.query),
     body: FILTERS_BODY,
-    answer: envelopeOf(listOf(record), more.subRecords),
+    answer: listOf(record),
+    ...(more.subRecords && { subRecords: more.subRecords }),
     run: async ({ store, query, body, reply }: Call<Filter[]>) => {
       checkFilters(body);
       const { sort } = query;
       const scope = { teamId: reply.request.tenant!.teamId, recordType, filters: body, sort };
-      const found = await find(store, {
+      const asked = {
         filters: body,
         sort,
         ...parsePage(scope, query, limits),
@@ -115,7 +121,8 @@ export const declarePage = (
         hasLines: query['include'] !== undefined,
         isCounted: query['count'] !== undefined,
         signal: signalOf(reply),
-      });
+      };
+      const found = orThrow(await store.queryRecords(recordType, asked));
       setPageHeaders(reply, scope, found, limits);
       return renderEnvelope(found.records, found.lines);
     },
@@ -128,13 +135,7 @@ export const declareWrite = (name: BatchOperation, body: BodySchema, data: Schem
     kind: 'write',
     query: querySchema(),
     body,
-    answer: envelopeOf(data),
+    answer: data,
     run: async ({ store, body: fields, context }: Call) =>
       renderEnvelope((await writeRecord(store, name, fields, context)).data),
   }) satisfies Partial<Operation>;
-
-export const envelope = (data: unknown, subRecords: unknown = null): object => ({
-  status: 'success',
-  data,
-  subRecords,
-});

@@ -2,28 +2,20 @@
  * The operations of the API, in the order of the contract. This file has the operations on customers, inventory,
  * the ledger, fields and usage; orders.ts, office.ts, batch.ts and changes.ts have the others.
  */
-import {
-  getCustomer,
-  queryCustomers,
-  getInventoryItem,
-  queryInventoryItems,
-  listFields,
-  listMovements,
-} from '../../pims/operations.ts';
+import { listFields, listMovements } from '../../pims/operations.ts';
 import { buildDictionaries, RECORD_TYPES, viewField, type RecordType } from '../../pims/rules/fields.ts';
 import { KEY_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
-import { MOVEMENT_KINDS } from '../../pims/writes/script.ts';
 import { quotaOf } from '../../tenant/calls.ts';
 import { renderEnvelope } from '../server/answer.ts';
 import { signalOf } from '../server/connections.ts';
 import { limitOf, type AnswerLimits } from './cursor.ts';
-import { textOf, booleanOf, listOf, NULL, objectOf, required } from '../../json-schema.ts';
+import { textOf, listOf, required } from '../../json-schema.ts';
 import { batchOperation } from './batch.ts';
 import { changesOperation } from './changes.ts';
 import { CUSTOMER_EXAMPLE, MOVEMENT_EXAMPLE, PART_EXAMPLE } from './examples.ts';
-import { fieldsBody, ref, envelopeOf, querySchema, afterOf, maxReturnOf } from './operation-schemas.ts';
+import { fieldsBody, ref, querySchema, afterOf, maxReturnOf } from './operation-schemas.ts';
 import { PART_OFFICE } from './office.ts';
-import { envelope, declarePage, declareSingle, declareWrite, type Operation, type Call } from './operation.ts';
+import { declarePage, declareSingle, declareWrite, type Operation, type Call } from './operation.ts';
 import { orderOperations } from './orders.ts';
 
 const CUSTOMER = ref('Customer');
@@ -40,8 +32,8 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     path: '/customers/single',
     summary: 'One customer',
     description: 'Returns the customer with this CUSTOMER_CODE.',
-    ...declareSingle('customerCode', 'The CUSTOMER_CODE.', CUSTOMER, getCustomer),
-    example: { query: { customerCode: 'VINET' }, answer: envelope(CUSTOMER_EXAMPLE) },
+    ...declareSingle('customers', CUSTOMER, 'customerCode', 'The CUSTOMER_CODE.'),
+    example: { query: { customerCode: 'VINET' }, answer: CUSTOMER_EXAMPLE },
   },
   {
     name: 'queryCustomers',
@@ -49,13 +41,13 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     summary: 'Filtered list of customers',
     description:
       'Returns one page of the customers that match the filters, sorted by CUSTOMER_CODE unless you send sort.',
-    ...declarePage('customers', CUSTOMER, queryCustomers, limits),
+    ...declarePage('customers', CUSTOMER, limits),
     example: {
       body: [
         { field: 'BCITY', value: 'Reims' },
         { field: 'CUSTOMER_NAME', value: 'vins', contains: true, conjunction: 'OR' },
       ],
-      answer: envelope([CUSTOMER_EXAMPLE]),
+      answer: [CUSTOMER_EXAMPLE],
     },
   },
   {
@@ -72,7 +64,7 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
         BCITY: 'Portland',
         BSTATE: 'ME',
       },
-      answer: envelope('50009'),
+      answer: '50009',
     },
   },
   {
@@ -82,22 +74,11 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     description: 'Changes fields of the customer with this CUSTOMER_CODE. Returns the CUSTOMER_CODE in data.',
     takesIfMatch: true,
     ...declareWrite('updateCustomer', CUSTOMER_CHANGE, CUSTOMER_CODE),
-    example: { body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null }, answer: envelope('VINET') },
+    example: { body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null }, answer: 'VINET' },
   },
 ];
 
 const ITEM = ref('InventoryItem');
-const MOVEMENT = objectOf({
-  NUMBER: textOf('Number of the movement, counted from 1 for each part.'),
-  AT: textOf('Time of the movement (UTC, ISO 8601).'),
-  KIND: textOf('Kind of the movement.', { enum: MOVEMENT_KINDS }),
-  QUANTITY: ref('Decimal', 'Units added, or removed if negative.'),
-  AFTER: ref('Decimal', 'QTY_ONHAND after the movement.'),
-  ORDER_NUMBER: textOf('The order that moved the units, or "".'),
-  DONE_BY: textOf('Name of the pair of keys, email address, command line or import; "" if it is not known.'),
-  REASON: textOf('The REASON that was sent, or "".'),
-  SERIAL_NUMBERS: textOf('Serial numbers that entered or left stock, separated by commas.'),
-});
 
 const inventoryOperations = (limits: AnswerLimits): Operation[] => [
   {
@@ -106,23 +87,18 @@ const inventoryOperations = (limits: AnswerLimits): Operation[] => [
     summary: 'One inventory item',
     description:
       'Returns the part with this PART_CODE. QTY_AVAILABLE is QTY_ONHAND minus QTY_COMMITTED and may be negative.',
-    ...declareSingle(
-      'partCode',
-      'The PART_CODE. Percent-encode /, #, + and spaces in the URL.',
-      ITEM,
-      getInventoryItem,
-    ),
-    example: { query: { partCode: '11' }, answer: envelope(PART_EXAMPLE) },
+    ...declareSingle('inventory', ITEM, 'partCode', 'The PART_CODE. Percent-encode /, #, + and spaces in the URL.'),
+    example: { query: { partCode: '11' }, answer: PART_EXAMPLE },
   },
   {
     name: 'queryInventoryItems',
     path: '/inventory/query',
     summary: 'Filtered list of inventory items',
     description: 'Returns one page of the parts that match the filters, sorted by PART_CODE unless you send sort.',
-    ...declarePage('inventory', ITEM, queryInventoryItems, limits),
+    ...declarePage('inventory', ITEM, limits),
     example: {
       body: [{ field: 'PART_DESCRIPTION', value: 'queso cab', contains: true }],
-      answer: envelope([PART_EXAMPLE]),
+      answer: [PART_EXAMPLE],
     },
   },
   {
@@ -140,9 +116,8 @@ const inventoryOperations = (limits: AnswerLimits): Operation[] => [
         maxReturn: maxReturnOf(limits),
       },
     ),
-    answer: envelopeOf(listOf(ref('Movement'))),
-    schemas: { Movement: MOVEMENT },
-    example: { query: { partCode: '11', after: 0 }, answer: envelope([MOVEMENT_EXAMPLE]) },
+    answer: listOf(ref('Movement')),
+    example: { query: { partCode: '11', after: 0 }, answer: [MOVEMENT_EXAMPLE] },
     run: async ({ store, query, reply }: Call) => {
       const { partCode = '', after = '0', maxReturn } = query;
       const asked = { after: Number(after), limit: limitOf(maxReturn, limits) };
@@ -153,36 +128,7 @@ const inventoryOperations = (limits: AnswerLimits): Operation[] => [
   },
 ];
 
-const FIELD = objectOf({
-  name: textOf('Name of the field, in uppercase.'),
-  type: textOf('Type of its values.', { enum: ['text', 'number', 'date', 'flag', 'timestamp'] }),
-  description: textOf('Meaning of the field.'),
-  required: booleanOf('Whether the field is required on a new record.'),
-  assigned: booleanOf('Whether PIMS sets the field. If true, send it only to identify a record.'),
-  indexed: booleanOf('Whether exact filters on it use an index.'),
-  searched: booleanOf('Whether substring filters on it use an index.'),
-  custom: booleanOf('Whether it is a custom field of the tenant.'),
-  values: {
-    anyOf: [listOf(textOf()), NULL],
-    description: 'Allowed values, or null if every value of the type is allowed.',
-  },
-});
-
-const COUNT = { type: 'integer', minimum: 0 };
 const MONTH = '^[0-9]{4}-(0[1-9]|1[0-2])$';
-const USAGE = objectOf({
-  month: textOf('The month (UTC).'),
-  total: { ...COUNT, description: 'Calls in the month.' },
-  quota: { type: ['integer', 'null'], description: 'Monthly call limit; null means no limit.' },
-  days: listOf(
-    objectOf({
-      day: textOf('The day (UTC).'),
-      operation: textOf('Name of the operation.'),
-      calls: { ...COUNT, description: 'Calls of the operation on that day.' },
-    }),
-    { description: 'Calls by day and operation.' },
-  ),
-});
 
 const TEAM_OPERATIONS: readonly Operation[] = [
   {
@@ -197,10 +143,9 @@ const TEAM_OPERATIONS: readonly Operation[] = [
         pattern: `^(${Object.keys(RECORD_TYPES).join('|')})$`,
       }),
     }),
-    answer: envelopeOf(listOf(FIELD)),
     example: {
       query: { type: 'orders' },
-      answer: envelope([...buildDictionaries([]).orders.values()].slice(0, 2).map(viewField)),
+      answer: [...buildDictionaries([]).orders.values()].slice(0, 2).map(viewField),
     },
     run: async ({ store, query }: Call) => renderEnvelope(await listFields(store, query['type'] as RecordType)),
   },
@@ -215,15 +160,14 @@ const TEAM_OPERATIONS: readonly Operation[] = [
       {},
       { month: textOf('The month (UTC), such as 2026-11. Default: the current month.', { pattern: MONTH }) },
     ),
-    answer: envelopeOf(USAGE),
     example: {
       query: { month: '2026-11' },
-      answer: envelope({
+      answer: {
         month: '2026-11',
         total: 214,
         quota: null,
         days: [{ day: '2026-11-20', operation: 'getOrder', calls: 214 }],
-      }),
+      },
     },
     run: async ({ usage, query, context, reply: { request } }: Call) => {
       const { teamId } = request.tenant!;

@@ -1,11 +1,5 @@
 /** The operations on orders and their lines. */
-import {
-  findOrdersByStorefrontReference,
-  findOrdersByStorefrontReferences,
-  getOrder,
-  queryLines,
-  queryOrders,
-} from '../../pims/operations.ts';
+import { findOrdersByStorefrontReference, findOrdersByStorefrontReferences, getOrder } from '../../pims/operations.ts';
 import { NUMBERS_MAX } from '../../pims/rules/record-bounds.ts';
 import { signalOf } from '../server/connections.ts';
 import type { AnswerLimits } from './cursor.ts';
@@ -19,9 +13,9 @@ import {
   NEW_ORDER_EXAMPLE,
   ORDER_EXAMPLE,
 } from './examples.ts';
-import { envelopeOf, FIELDS, fieldsBody, membersBody, NUMBERS_BODY, querySchema, ref } from './operation-schemas.ts';
+import { FIELDS, fieldsBody, membersBody, NUMBERS_BODY, querySchema, ref } from './operation-schemas.ts';
 import { ORDER_OFFICE } from './office.ts';
-import { envelope, declarePage, parseFields, declareWrite, type Call, type Operation } from './operation.ts';
+import { declarePage, parseFields, declareWrite, type Call, type Operation } from './operation.ts';
 
 const ORDER = ref('Order');
 const LINE = ref('OrderLine');
@@ -62,13 +56,18 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     method: 'GET',
     kind: 'single',
     query: querySchema({ orderNum: required('The ORDER_NUMBER.') }, FIELDS),
-    answer: envelopeOf(ORDER, LINES),
+    answer: ORDER,
+    subRecords: LINES,
     run: async ({ store, query, reply }: Call) => {
       const { order, lines, tag } = await getOrder(store, query['orderNum']!, signalOf(reply), parseFields(query));
       setTag(reply, tag, query['fields']);
       return renderEnvelope(order, lines);
     },
-    example: { query: { orderNum: '10248' }, answer: envelope(ORDER_EXAMPLE, [{ ORDER_LINEITEMS: LINE_EXAMPLE }]) },
+    example: {
+      query: { orderNum: '10248' },
+      answer: ORDER_EXAMPLE,
+      subRecords: [{ ORDER_LINEITEMS: LINE_EXAMPLE }],
+    },
   },
   {
     name: 'queryOrders',
@@ -76,7 +75,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     summary: 'Filtered list of orders',
     description:
       'Returns one page of the orders that match the filters, sorted by ORDER_NUMBER unless you send sort. subRecords is null without include=lines.',
-    ...declarePage('orders', ORDER, queryOrders, limits, {
+    ...declarePage('orders', ORDER, limits, {
       query: {
         include: textOf('Set to lines to get the lines of all orders on the page in subRecords.', { enum: ['lines'] }),
       },
@@ -87,7 +86,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
         { field: 'CUSTOMER_CODE', value: 'VINET' },
         { field: 'SHIP_VIA', value: 'federal', contains: true, conjunction: 'AND' },
       ],
-      answer: envelope([ORDER_EXAMPLE]),
+      answer: [ORDER_EXAMPLE],
     },
   },
   {
@@ -96,8 +95,8 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     summary: 'Filtered list of line items',
     description:
       'Returns one page of the lines of all orders that match the filters, sorted by ORDER_NUMBER and LINE_NUMBER unless you send sort. On SERIAL_NUMBERS, eq, ne and in compare with each single number of the list.',
-    ...declarePage('lines', LINE, queryLines, limits),
-    example: { body: [{ field: 'PART_CODE', value: '11' }], answer: envelope([LINE_EXAMPLE]) },
+    ...declarePage('lines', LINE, limits),
+    example: { body: [{ field: 'PART_CODE', value: '11' }], answer: [LINE_EXAMPLE] },
   },
 ];
 
@@ -114,6 +113,7 @@ const storefrontLookups = (limits: AnswerLimits): Operation[] => [
       storefront_order_number: required('The exact REFERENCE_NUMBER. Write its leading # as %23 in the URL.'),
     }),
     answer: ref('StorefrontLookup'),
+    isBare: true,
     example: { query: { storefront_order_number: '#1001' }, answer: LOOKUP_EXAMPLE },
     run: async ({ store, query, reply }: Call) => {
       const options = { recordsMax: limits.lookupRecordsMax, signal: signalOf(reply) };
@@ -131,6 +131,7 @@ const storefrontLookups = (limits: AnswerLimits): Operation[] => [
     query: querySchema(),
     body: NUMBERS_BODY,
     answer: listOf(ref('StorefrontLookup'), { minItems: 1, maxItems: NUMBERS_MAX }),
+    isBare: true,
     example: {
       body: ['#1001', '#9999'],
       answer: [LOOKUP_EXAMPLE, { storefront_order_number: '#9999', orders: [] }],
@@ -151,7 +152,7 @@ const ORDER_WRITES: readonly Operation[] = [
     ...declareWrite('createOrder', ORDER_FIELDS, textOf('The ORDER_NUMBER.')),
     example: {
       body: NEW_ORDER,
-      answer: envelope(NEW_ORDER_NUMBER),
+      answer: NEW_ORDER_NUMBER,
     },
   },
   {
@@ -164,7 +165,7 @@ const ORDER_WRITES: readonly Operation[] = [
     ...declareWrite('addLineItem', NEW_LINE, LINE),
     example: {
       body: { ORDER_NUMBER: '20006', PART_CODE: '11', QUANTITY: '12', UNIT_PRICE: '14' },
-      answer: envelope(NEW_LINE_EXAMPLE),
+      answer: NEW_LINE_EXAMPLE,
     },
   },
   {
@@ -176,7 +177,7 @@ const ORDER_WRITES: readonly Operation[] = [
     ...declareWrite('updateLineItem', LINE_CHANGE, LINE),
     example: {
       body: { ORDER_NUMBER: '20006', LINE_REF_LOCK_CODE: NEW_LINE_EXAMPLE.LINE_REF_LOCK_CODE, QUANTITY: '10' },
-      answer: envelope({ ...NEW_LINE_EXAMPLE, QUANTITY: '10' }),
+      answer: { ...NEW_LINE_EXAMPLE, QUANTITY: '10' },
     },
   },
   {
@@ -191,7 +192,7 @@ const ORDER_WRITES: readonly Operation[] = [
     ...declareWrite('updateOrder', ORDER_CHANGE, ref('Order')),
     example: {
       body: { ORDER_NUMBER: NEW_ORDER_NUMBER, ...CHANGE },
-      answer: envelope({ ...NEW_ORDER_EXAMPLE, ...CHANGE }),
+      answer: { ...NEW_ORDER_EXAMPLE, ...CHANGE },
     },
   },
   {
@@ -205,7 +206,7 @@ const ORDER_WRITES: readonly Operation[] = [
     ...declareWrite('cancelOrder', ORDER_TO_CANCEL, ref('Order')),
     example: {
       body: { ORDER_NUMBER: NEW_ORDER_NUMBER },
-      answer: envelope({ ...NEW_ORDER_EXAMPLE, ...CHANGE, ORDER_STATUS: 'CANCELLED' }),
+      answer: { ...NEW_ORDER_EXAMPLE, ...CHANGE, ORDER_STATUS: 'CANCELLED' },
     },
   },
 ];

@@ -3,7 +3,7 @@
  * value that was sent.
  */
 import type { FastifyRequest, FastifySchemaValidationError as SchemaError } from 'fastify';
-import { Refusal, refuseField } from '../../errors.ts';
+import { Refusal, refuseField, startOf } from '../../errors.ts';
 import { FILTER_OPS } from '../../pims/reads/query.ts';
 import { refuseMissingKey } from '../../pims/rules/values.ts';
 
@@ -45,7 +45,7 @@ function refuseParameter({ keyword, params, instancePath }: SchemaError, { query
     return refuseField('INVALID_PARAMETER', name, `${name} must be ${PARAMETER_FORMS[name]!}, not ${value}.`);
   };
   if (keyword === 'additionalProperties') {
-    const name = String(params['additionalProperty']).slice(0, 64);
+    const name = startOf(String(params['additionalProperty']));
     if (name === 'include') return refuseForm(name);
     const message = `This operation has no parameter '${name}'. Known parameters: ${known.join(', ')}.`;
     return refuseField('UNKNOWN_PARAMETER', name, message);
@@ -53,7 +53,7 @@ function refuseParameter({ keyword, params, instancePath }: SchemaError, { query
   const name = keyword === 'required' ? String(params['missingProperty']) : unescape(instancePath.slice(1));
   if (keyword !== 'required' && keyword !== 'minLength') return refuseForm(name);
   const other = Object.keys(query as object).find((sent) => !known.includes(sent));
-  const hint = other === undefined ? '' : ` There is no parameter '${other.slice(0, 64)}'; names are case-sensitive.`;
+  const hint = other === undefined ? '' : ` There is no parameter '${startOf(other)}'; names are case-sensitive.`;
   return refuseField('MISSING_PARAMETER', name, `Missing '${name}' parameter!${MISSING_HINTS[name] ?? ''}${hint}`);
 }
 
@@ -71,7 +71,7 @@ export function refuseBody({ keyword, params, instancePath, schemaPath }: Schema
   if (keyword === 'required' && instancePath === '') return refuseMissingKey(String(params['missingProperty']));
   if (keyword === 'maxItems') return new Refusal('TOO_MANY_FILTERS');
   if (schemaPath.includes('/items')) return refuseFilter(`Filter ${head}`, keyword, params, member, value);
-  const name = head.slice(0, 64);
+  const name = startOf(head);
   if (keyword === 'maxLength')
     return refuseField('INVALID_VALUE', name, `${name} has more than ${String(params['limit'])} characters.`);
   const hint = Array.isArray(value) && /line|item/i.test(name) ? LINES_HINT : '';
@@ -91,7 +91,7 @@ function refuseFilter(
     return refuseField('INVALID_FILTER', name, `${filter} has no '${name}'.`);
   }
   if (keyword === 'additionalProperties') {
-    const name = String(params['additionalProperty']).slice(0, 64);
+    const name = startOf(String(params['additionalProperty']));
     const known = Object.keys(FILTER_FORMS).join(', ');
     return refuseField('INVALID_FILTER', name, `${filter} has an unknown member '${name}'. Use ${known}.`);
   }
@@ -109,7 +109,7 @@ const findSent = (sent: unknown, path: readonly string[]): unknown =>
 /** Renders at most 64 characters of a value for a message. */
 const quote = (value: unknown) =>
   typeof value === 'string'
-    ? `'${value.slice(0, 64)}'`
+    ? `'${startOf(value)}'`
     : Array.isArray(value)
       ? 'a list'
       : JSON.stringify(value).slice(0, 64);

@@ -3,9 +3,9 @@
  * tighter than OR, so the tree is a list of alternatives, each a list of terms that must all hold. A page ends at a
  * position in the sort order. Source: decision 0005.
  */
-import { Refusal, refuseField } from '../../errors.ts';
+import { refuseField } from '../../errors.ts';
 import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from '../rules/fields.ts';
-import { FILTER_LIST_MAX, FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX } from '../rules/record-bounds.ts';
+import { FILTER_LIST_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../rules/record-bounds.ts';
 import {
   checkText,
   countCharacters,
@@ -72,20 +72,19 @@ export type FilterTree = readonly (readonly FilterTerm[])[];
 
 /**
  * Parses filters by the dictionary: `[A, OR B, AND C]` becomes `[[A], [B, C]]`. A missing conjunction is AND, and the
- * conjunction of the first filter is ignored. Throws TOO_MANY_FILTERS, UNKNOWN_FIELD, INVALID_VALUE or INVALID_FILTER.
+ * conjunction of the first filter is ignored; the schema of the operation has checked the others. Throws UNKNOWN_FIELD,
+ * INVALID_VALUE or INVALID_FILTER.
  */
 export function parseFilters(
   dictionary: FieldDictionary,
   recordType: RecordType,
   filters: readonly Filter[],
 ): FilterTree {
-  if (filters.length > FILTERS_MAX)
-    throw new Refusal('TOO_MANY_FILTERS', `The query has ${filters.length} filters. Send at most ${FILTERS_MAX}.`);
   checkFilters(filters);
   const alternatives: FilterTerm[][] = [];
   for (const [index, filter] of filters.entries()) {
     const term = parseTerm(dictionary, recordType, filter);
-    if (parseConjunction(filter, index) === 'OR' || index === 0) alternatives.push([term]);
+    if (filter.conjunction?.toUpperCase() === 'OR' || index === 0) alternatives.push([term]);
     else alternatives.at(-1)!.push(term);
   }
   return alternatives;
@@ -232,13 +231,6 @@ function findDay(text: string): Range | undefined {
   if (date === undefined) return undefined;
   const start = `${date.slice(6)}-${date.slice(0, 2)}-${date.slice(3, 5)}T`;
   return { from: start, to: findEnd(start) };
-}
-
-function parseConjunction(filter: Filter, index: number): 'AND' | 'OR' {
-  const word = (filter.conjunction ?? 'AND').toUpperCase();
-  if (word === 'AND' || word === 'OR') return word;
-  const message = `Filter ${index}: conjunction must be AND or OR, not '${word.slice(0, 64)}'.`;
-  throw refuseField('INVALID_FILTER', 'conjunction', message);
 }
 
 /**

@@ -2,7 +2,7 @@
  * Begin here: the four record types and their field dictionaries, which hold the name and type of each field and how
  * PIMS treats it. Source: decision 0006.
  */
-import { Refusal, refuseField } from '../../errors.ts';
+import { Refusal, refuseField, startOf } from '../../errors.ts';
 import { STAGES } from './stages.ts';
 
 export type FieldType = 'text' | 'number' | 'date' | 'flag' | 'timestamp';
@@ -201,12 +201,7 @@ export function buildDictionaries(customFields: readonly CustomField[]): Diction
     const added = own.map(({ name, type }) => field(name, type, 'Custom field of the tenant.', { custom: true }));
     return new Map([...BUILT_IN_FIELDS[recordType], ...added].map((each) => [each.name, each]));
   };
-  return {
-    orders: buildDictionary('orders'),
-    lines: buildDictionary('lines'),
-    customers: buildDictionary('customers'),
-    inventory: buildDictionary('inventory'),
-  };
+  return { ...ofKeyedTypes(buildDictionary), lines: buildDictionary('lines') };
 }
 
 /** Names that no custom field may have: the service sets FUNCTION, and the others are columns that a store adds. */
@@ -235,7 +230,7 @@ export function findField(dictionary: FieldDictionary, recordType: RecordType, n
   if (known) return known;
   if (name === 'FUNCTION')
     throw refuseField('FIELD_NOT_ALLOWED', name, 'FUNCTION is set by the service and cannot be sent. Remove it.');
-  const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name;
+  const shown = name.length > 64 ? `${startOf(name)}…` : name;
   const upper = name.toUpperCase();
   const suggestion = dictionary.get(OTHER_NAMES[upper] ?? '')?.name ?? findNear(dictionary.keys(), upper);
   const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`;
@@ -264,7 +259,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 
 /** Returns the known name that is nearest to this one, at most two edits or a third of its characters away. */
 export function findNear(names: Iterable<string>, name: string): string | undefined {
-  const wanted = name.slice(0, 64);
+  const wanted = startOf(name);
   let nearest: string | undefined;
   let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
   for (const known of names) {

@@ -2,8 +2,9 @@
  * Rules of an invoice: the lines that a caller names with the units of each, and how an order is invoiced completely or
  * partly. Source: decision 0010.
  */
-import { Refusal, refuseField, type Outcome } from '../../errors.ts';
+import { Refusal, refuseField, startOf, type Outcome } from '../../errors.ts';
 import { isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
+import { isObject } from './json.ts';
 import { splitList } from './lists.ts';
 import { refuseCancelled, refuseSerials, refuseStage, type OrderStep } from './order.ts';
 import { NAMED_LINES_MAX } from './record-bounds.ts';
@@ -51,9 +52,9 @@ export function parseLines(raw: unknown, more: readonly string[] = []): NamedLin
       );
     const restock = parseFlag(values['RESTOCK'] || 'Y');
     if (restock === undefined)
-      throw invalid('RESTOCK', `RESTOCK must be 'Y' or 'N', not '${values['RESTOCK']!.slice(0, 64)}'.`);
+      throw invalid('RESTOCK', `RESTOCK must be 'Y' or 'N', not '${startOf(values['RESTOCK']!)}'.`);
     values['RESTOCK'] = restock;
-    if (lines.has(code)) throw refuse(`lines[${at}] names the line '${code.slice(0, 64)}' again. Send each line once.`);
+    if (lines.has(code)) throw refuse(`lines[${at}] names the line '${startOf(code)}' again. Send each line once.`);
     lines.set(code, values);
   }
   return lines;
@@ -61,8 +62,6 @@ export function parseLines(raw: unknown, more: readonly string[] = []): NamedLin
 
 const isValue = (value: unknown): value is RawValue =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value);
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Invoices an order completely or partly. The invoice keeps the number of the order, and QUANTITY and NUMBER_SHIPPED of
@@ -108,7 +107,7 @@ function splitLine(line: Values, { lines }: InvoiceRequest): Outcome<{ invoiced:
   const units = parseDecimal(asked['QUANTITY']!);
   if (units === undefined || !within(units, ordered))
     return refuseQuantity(
-      `${name} has ${ordered} units, so '${asked['QUANTITY']!.slice(0, 64)}' cannot be invoiced. Send 0 to ${ordered}.`,
+      `${name} has ${ordered} units, so '${startOf(asked['QUANTITY']!)}' cannot be invoiced. Send 0 to ${ordered}.`,
     );
   const nothing = isZero(units) && !isZero(ordered);
   const serials = splitList(asked['SERIAL_NUMBERS'] ?? (nothing ? '' : line['SERIAL_NUMBERS']) ?? '');

@@ -5,6 +5,10 @@ export type Json = string;
 /** JSON as text, or as UTF-8 bytes where it may be large: bytes need no encoding on the event loop. */
 export type Rendered = Json | Uint8Array;
 
+/** Returns whether a value of a body is an object, and no list. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 export const textOf = (json: Rendered): Json => (typeof json === 'string' ? json : Buffer.from(json).toString());
 
 /** Joins items into a JSON list. The list is bytes if any item is. */

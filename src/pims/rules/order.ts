@@ -3,7 +3,7 @@
  * be changed, and how an order is approved, invoiced (completely or partly), cancelled and voided. Source: decision
  * 0010.
  */
-import { Refusal, refuseField, type Outcome } from '../../errors.ts';
+import { Refusal, refuseField, startOf, type Outcome } from '../../errors.ts';
 import { compareDecimals, within } from './decimal.ts';
 import type { FieldDictionary } from './fields.ts';
 import { splitList } from './lists.ts';
@@ -100,7 +100,7 @@ export const refuseLargeOrder = (field = 'orderNum'): Refusal =>
 /** Returns LINE_MOVED with the order to which a partial invoice moved the line, or LINE_NOT_FOUND. */
 export function lineNotFound(orderNumber: string, lockCode: string, movedTo: string | undefined): Refusal {
   if (movedTo === undefined) {
-    const message = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
+    const message = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${startOf(lockCode)}'.`;
     return refuseField('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', message);
   }
   const message = `A partial invoice of order ${orderNumber} moved this line to order ${movedTo}. Use that number.`;

@@ -1,7 +1,7 @@
 /**
  * Rules of a return: the units and serial numbers that come back of an invoice, and the totals. Source: decision 0010.
  */
-import { Refusal, refuseField, type Outcome } from '../../errors.ts';
+import { Refusal, refuseField, startOf, type Outcome } from '../../errors.ts';
 import { addDecimals, compareDecimals, isZero, parseDecimal, roundCents, subtractDecimals, within } from './decimal.ts';
 import { ADDRESS_FIELDS } from './fields.ts';
 import { refuseQuantity, type NamedLines } from './invoice.ts';
@@ -87,7 +87,7 @@ function splitReturned(line: Values, before: readonly Values[], asked: Values) {
   const quantity = parseDecimal(asked['QUANTITY']!);
   if (quantity === undefined || !within(quantity, most))
     return refuseQuantity(
-      `Line ${line['LINE_NUMBER']} has ${most} units left to return, not '${asked['QUANTITY']!.slice(0, 64)}'. Send 0 to ${most}.`,
+      `Line ${line['LINE_NUMBER']} has ${most} units left to return, not '${startOf(asked['QUANTITY']!)}'. Send 0 to ${most}.`,
     );
   const serials = splitList(asked['SERIAL_NUMBERS'] ?? '');
   const sold = new Set(splitList(line['SERIAL_NUMBERS'] ?? ''));
@@ -97,7 +97,7 @@ function splitReturned(line: Values, before: readonly Values[], asked: Values) {
     return refuseField(
       'SERIALS_NOT_ALLOWED',
       'SERIAL_NUMBERS',
-      `The serial number '${odd.slice(0, 64)}' is not sold on line ${line['LINE_NUMBER']}, or is already returned.`,
+      `The serial number '${startOf(odd)}' is not sold on line ${line['LINE_NUMBER']}, or is already returned.`,
     );
   return (
     refuseSerialsOf({}, quantity, serials) ?? {

@@ -2,7 +2,7 @@
  * The stock that an order holds, and the stock movements that result from a change of the order. QTY_AVAILABLE is
  * QTY_ONHAND − QTY_COMMITTED. Source: decision 0010.
  */
-import { Refusal, refuseField, type Outcome } from '../../errors.ts';
+import { Refusal, refuseField, startOf, type Outcome } from '../../errors.ts';
 import { addDecimals, compareDecimals, isZero, multiplyDecimals, parseDecimal, subtractDecimals } from './decimal.ts';
 import { isCancelled } from './stages.ts';
 import type { Values } from './values.ts';
@@ -100,7 +100,7 @@ export function applyAction(part: Values, { kind, quantity, serials, reason }: S
   const rule = { received: 'more than 0', counted: '0 or more', adjusted: 'a number other than 0' }[kind];
   const sign = units === undefined ? NaN : compareDecimals(units, '0');
   if (units === undefined || !{ received: sign > 0, counted: sign >= 0, adjusted: sign !== 0 }[kind])
-    return refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', `QUANTITY must be ${rule}, not '${quantity.slice(0, 64)}'.`);
+    return refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', `QUANTITY must be ${rule}, not '${startOf(quantity)}'.`);
   if (kind === 'adjusted' && reason.trim() === '')
     return refuseField('MISSING_FIELD', 'REASON', "An adjustment needs a REASON, such as 'damaged in the store'.");
   const onHand = part['QTY_ONHAND'] ?? '';
@@ -125,7 +125,7 @@ export function refuseSerialsOf(part: Values, units: string, serials: readonly s
   const seen = new Set<string>();
   const twice = serials.find((serial) => seen.size === seen.add(serial).size);
   if (twice !== undefined)
-    return refuseStockSerials(`The serial number '${twice.slice(0, 64)}' is given twice. Each unit has its own.`);
+    return refuseStockSerials(`The serial number '${startOf(twice)}' is given twice. Each unit has its own.`);
   const long = serials.find((serial) => serial.length > SERIAL_CHARACTERS_MAX);
   if (long !== undefined)
     return refuseStockSerials(`A serial number can have at most ${SERIAL_CHARACTERS_MAX} characters.`);

@@ -2,9 +2,9 @@
  * Parses values of record fields into the one canonical text in which they are stored and returned. Source: decision
  * 0006.
  */
-import { Refusal, refuseField } from '../../errors.ts';
+import { Refusal, refuseField, startOf } from '../../errors.ts';
 import { parseDecimal } from './decimal.ts';
-import { KEY_CHARACTERS_MAX, REASON_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './record-bounds.ts';
+import { REASON_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './record-bounds.ts';
 import { findField, STOCK_FIELDS, type Field, type FieldDictionary, type RecordType } from './fields.ts';
 
 /** A value from JSON or CSV before it is parsed. */
@@ -22,9 +22,9 @@ export function parseValue(field: Field, raw: RawValue): string {
   const text = typeof raw === 'string' ? raw : String(raw);
   checkText(field.name, text);
   if (field.type === 'text') return text;
-  const value = PARSERS[field.type](text);
-  if (value === undefined)
-    throw invalid(field.name, `${field.name} must be ${FORMS[field.type]}, not '${text.slice(0, 64)}'.`);
+  const [parse, form] = FORMS[field.type];
+  const value = parse(text);
+  if (value === undefined) throw invalid(field.name, `${field.name} must be ${form}, not '${startOf(text)}'.`);
   return value;
 }
 
@@ -50,13 +50,6 @@ export function refuseMissingKey(name: string): Refusal {
   const what = isLine ? 'the line; getOrder and addLineItem return it' : 'the record to write to';
   const hint = /_(CODE|NUMBER)$/.test(name) ? ` It identifies ${what}.` : '';
   return refuseField('MISSING_FIELD', name, `${name} is required.${hint}`);
-}
-
-/** Returns INVALID_VALUE if a key is too long for a new record. */
-export function refuseLongKey(name: string, code: string): Refusal | undefined {
-  if (!isLonger(code, KEY_CHARACTERS_MAX)) return undefined;
-  const most = `Shorten it to at most ${KEY_CHARACTERS_MAX}`;
-  return invalid(name, `${name} has ${countCharacters(code)} characters. ${most}.`);
 }
 
 /**
@@ -131,14 +124,13 @@ export const sortKeyOfLine = ({ ORDER_NUMBER = '', LINE_NUMBER = '' }: Values): 
 
 const formatCount = (count: number) => String(count).padStart(4, '0');
 
+/** The function that parses each type of values, and the form that it accepts. */
 const FORMS = {
-  number: "a decimal number such as '3' or '1.5'",
-  date: "a date that exists, as 'm/d/yyyy' or 'yyyy-mm-dd' without a time",
-  flag: "'Y' or 'N'",
-  timestamp: "an ISO 8601 time such as '2026-03-04T09:30:00Z'",
-};
-
-const PARSERS = { number: parseDecimal, date: parseDate, flag: parseFlag, timestamp: parseTimestamp };
+  number: [parseDecimal, "a decimal number such as '3' or '1.5'"],
+  date: [parseDate, "a date that exists, as 'm/d/yyyy' or 'yyyy-mm-dd' without a time"],
+  flag: [parseFlag, "'Y' or 'N'"],
+  timestamp: [parseTimestamp, "an ISO 8601 time such as '2026-03-04T09:30:00Z'"],
+} as const;
 
 /** Returns a date in either form as `mm/dd/yyyy`. A time is refused, because its day depends on the time zone. */
 export function parseDate(text: string): string | undefined {

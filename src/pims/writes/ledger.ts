@@ -130,18 +130,15 @@ function* moveTogether(movements: readonly StockMovement[], cause: Cause): Scrip
 export function* sellSerials(order: Values, lines: readonly Values[], before: readonly Values[] = []): Script<void> {
   if (!holdsStock(order)) return;
   const orderNumber = order['ORDER_NUMBER']!;
-  const sold: KeptSerial[] = [];
-  for (const line of lines) {
-    const stock = yield* loadStock(line);
-    if (!stock) continue;
-    const serials = serialsOf(line, orderNumber);
-    orThrow(refuseSerialsOf(stock, line['QUANTITY'] ?? '', namesOf(serials)) ?? refuseHandReturn(stock, line));
-    sold.push(...serials);
-  }
+  const sold = yield* listSerials(
+    lines,
+    () => orderNumber,
+    (stock, line, serials) => refuseSerialsOf(stock, line['QUANTITY'] ?? '', serials) ?? refuseHandReturn(stock, line),
+  );
   const own = before.flatMap((line) => serialsOf(line, ''));
   const ownNames = new Set(own.map(nameOf));
   const names = new Set<string>();
-  const kept = new Map((yield* loadSerials([...sold, ...own])).map((serial) => [nameOf(serial), serial[2]]));
+  const kept = yield* loadOwners([...sold, ...own]);
   for (const serial of sold) {
     const name = nameOf(serial);
     const owner = names.has(name) ? orderNumber : kept.get(name);
@@ -179,10 +176,26 @@ export function* moveSerials(
   return [...gone, ...come];
 }
 
-/** Loads the stock of the part of a line. Care plans and parts that are not in INVENTORY have none. */
-function* loadStock({ PART_CODE = '', CARE_PLAN }: Values): Script<Values | undefined> {
-  const stock = PART_CODE === '' || CARE_PLAN === 'Y' ? undefined : yield* loadValue('stock', PART_CODE);
-  return stock && { ...stock, PART_CODE };
+/**
+ * Lists the serial numbers of the lines, each with its owner, and throws what `refuse` returns for the stock and the
+ * serial numbers of a line. Care plans and parts that are not in INVENTORY have no stock.
+ */
+function* listSerials(
+  lines: readonly Values[],
+  ownerOf: (line: Values) => string,
+  refuse?: (stock: Values, line: Values, serials: string[]) => Refusal | undefined,
+): Script<KeptSerial[]> {
+  const all: KeptSerial[] = [];
+  for (const line of lines) {
+    const { PART_CODE = '', CARE_PLAN } = line;
+    const stock = PART_CODE === '' || CARE_PLAN === 'Y' ? undefined : yield* loadValue('stock', PART_CODE);
+    if (!stock) continue;
+    const serials = serialsOf(line, ownerOf(line));
+    const names = serials.map(([, serial]) => serial);
+    orThrow(refuse?.({ ...stock, PART_CODE }, line, names));
+    all.push(...serials);
+  }
+  return all;
 }
 
 /**
@@ -191,14 +204,9 @@ function* loadStock({ PART_CODE = '', CARE_PLAN }: Values): Script<Values | unde
  */
 export function* takeBackSerials(order: Values, lines: readonly Values[]): Script<void> {
   if (!holdsStock(order)) return;
-  const back: KeptSerial[] = [];
-  for (const line of lines) {
-    const stock = yield* loadStock(line);
-    if (!stock) continue;
-    const serials = serialsOf(line, placeOf(order, line));
-    orThrow(refuseSerialsOf(stock, line['QUANTITY']!.replace('-', ''), namesOf(serials)));
-    back.push(...serials);
-  }
+  const back = yield* listSerials(lines, placeIn(order), (stock, line, serials) =>
+    refuseSerialsOf(stock, line['QUANTITY']!.replace('-', ''), serials),
+  );
   const invoice = order['RETURN_OF']!;
   // An imported invoice has serial numbers that are not kept.
   const odd = (yield* loadSerials(back)).find(([, , owner]) => owner !== invoice);
@@ -209,9 +217,8 @@ export function* takeBackSerials(order: Values, lines: readonly Values[]): Scrip
 /** Moves the serial numbers of a void return back to its invoice. Throws ORDER_CLOSED if one is elsewhere by then. */
 export function* keepSold(order: Values, lines: readonly Values[]): Script<void> {
   if (!holdsStock(order)) return;
-  const back: KeptSerial[] = [];
-  for (const line of lines) if (yield* loadStock(line)) back.push(...serialsOf(line, placeOf(order, line)));
-  const kept = new Map((yield* loadSerials(back)).map((serial) => [nameOf(serial), serial[2]]));
+  const back = yield* listSerials(lines, placeIn(order));
+  const kept = yield* loadOwners(back);
   for (const serial of back) {
     const owner = kept.get(nameOf(serial));
     if (owner === serial[2]) continue;
@@ -226,9 +233,11 @@ export function* keepSold(order: Values, lines: readonly Values[]): Script<void>
     );
 }
 
-/** Returns the owner of the serial numbers of a return's line: '' in stock, or the return. */
-const placeOf = (order: Values, line: Values): string => (isUnstocked(order, line) ? order['ORDER_NUMBER']! : '');
-const namesOf = (serials: readonly KeptSerial[]): string[] => serials.map(([, serial]) => serial);
+/** Makes the function that returns the owner of the serial numbers of a return's line: '' in stock, or the return. */
+const placeIn =
+  (order: Values) =>
+  (line: Values): string =>
+    isUnstocked(order, line) ? order['ORDER_NUMBER']! : '';
 
 /** Records the serial numbers that were sold on an order as in stock again. */
 export function* returnSerials(orderNumber: string, lines: readonly Values[]): Script<void> {
@@ -247,6 +256,10 @@ const nameOf = ([partCode, serial]: KeptSerial) => JSON.stringify([partCode, ser
 
 function* loadSerials(serials: readonly KeptSerial[]): Script<readonly KeptSerial[]> {
   return serials.length === 0 ? [] : yield* loadValue('serials', serials);
+}
+
+function* loadOwners(serials: readonly KeptSerial[]): Script<ReadonlyMap<string, string>> {
+  return new Map((yield* loadSerials(serials)).map((serial) => [nameOf(serial), serial[2]]));
 }
 
 const refuseSerial = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);

@@ -32,6 +32,15 @@ import { keepSold, moveStock, returnSerials, sellSerials, takeBackSerials } from
 const INVOICE_FIELDS = ['TRACKING_NUMBERS', 'SHIP_VIA'];
 const RETURN_FIELDS = ['REFERENCE_NUMBER', 'NOTES'];
 
+/** Parses the fields of a body besides its key. Throws FIELD_NOT_ALLOWED for one that is not in `allowed`. */
+const parseOnly = (orders: FieldDictionary, fields: Body, allowed: readonly string[] = []): Values =>
+  parseValues(
+    orders,
+    'orders',
+    fields,
+    Object.keys(fields).filter((name) => !allowed.includes(name)),
+  );
+
 /** Changes fields of an order and returns it. Refuses ORDER_TYPE, because stages change in the back office. */
 function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
@@ -46,7 +55,7 @@ function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOption
 /** Cancels an order and returns it. An order that is already cancelled stays unchanged. */
 function* cancelOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
-  parseValues(orders, 'orders', fields, Object.keys(fields));
+  parseOnly(orders, fields);
   const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('unitsOfLines', orderNumber)]);
   return yield* saveOrder(orders, order, isCancelled(order) ? order : orThrow(cancelled(order)), options.now);
 }
@@ -65,7 +74,7 @@ function* saveOrder(dictionary: FieldDictionary, order: Values, after: Values, n
 /** Turns a worksheet or a quote into a sales order, and returns its stage. */
 function* approveOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
-  parseValues(orders, 'orders', fields, Object.keys(fields));
+  parseOnly(orders, fields);
   const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
   return yield* advanceOrder(order, orThrow(approve(order, yield* loadValue('lines', orderNumber))), options);
 }
@@ -75,8 +84,7 @@ function* invoiceOrder({ orders }: Dictionaries, body: Body, options: WriteOptio
   const { key: orderNumber, fields: sent } = splitKey(body, 'ORDER_NUMBER');
   const { lines: raw, ...others } = sent;
   const named = raw === undefined ? undefined : parseLines(raw);
-  const refused = Object.keys(others).filter((name) => !INVOICE_FIELDS.includes(name));
-  const fields = parseValues(orders, 'orders', others, refused);
+  const fields = parseOnly(orders, others, INVOICE_FIELDS);
   const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
   const lines = yield* loadValue('lines', orderNumber);
   yield* checkNamed(orderNumber, named, lines);
@@ -99,8 +107,7 @@ function* returnOrder({ orders }: Dictionaries, body: Body, options: WriteOption
   const { key: invoiceNumber, fields: sent } = splitKey(body, 'ORDER_NUMBER');
   const { lines: raw, REASON, ...others } = sent;
   const named = parseLines(raw, ['RESTOCK']);
-  const refused = Object.keys(others).filter((name) => !RETURN_FIELDS.includes(name));
-  const fields = parseValues(orders, 'orders', others, refused);
+  const fields = parseOnly(orders, others, RETURN_FIELDS);
   const reason = parseReason(REASON);
   const invoiced = yield* loadTarget('orders', invoiceNumber, options, [requestLoad('lines', invoiceNumber)]);
   const lines = yield* loadValue('lines', invoiceNumber);
@@ -157,7 +164,7 @@ function* voidInvoice({ orders }: Dictionaries, body: Body, options: WriteOption
   const { now, by } = options;
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const { REASON, ...others } = fields;
-  parseValues(orders, 'orders', others, Object.keys(others));
+  parseOnly(orders, others);
   const reason = parseReason(REASON);
   const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
   if (isCancelled(order) && order['ORDER_TYPE'] === 'invoice') return stageOf(order, '');

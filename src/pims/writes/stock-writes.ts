@@ -1,5 +1,5 @@
 /** The writes of the back office to parts: new and changed parts, receipts, counts and adjustments. */
-import { orThrow, refuseField } from '../../errors.ts';
+import { orThrow, refuseField, startOf } from '../../errors.ts';
 import { compareDecimals, parseDecimal } from '../rules/decimal.ts';
 import { STOCK_FIELDS, type Dictionaries, type FieldDictionary } from '../rules/fields.ts';
 import { splitList } from '../rules/lists.ts';
@@ -32,8 +32,8 @@ const actOnStock = (kind: StockAction['kind']) =>
     const { QUANTITY, SERIAL_NUMBERS, REASON, FROM_QUANTITY, ...others } = fields;
     const [other] = Object.keys(others);
     if (other !== undefined) {
-      const message = `There is no member '${other.slice(0, 64)}'. Besides PART_CODE there are ${STOCK_MEMBERS.join(', ')}.`;
-      throw refuseField('UNKNOWN_FIELD', other.slice(0, 64), message);
+      const message = `There is no member '${startOf(other)}'. Besides PART_CODE there are ${STOCK_MEMBERS.join(', ')}.`;
+      throw refuseField('UNKNOWN_FIELD', startOf(other), message);
     }
     if ((QUANTITY ?? '') === '') throw refuseField('MISSING_FIELD', 'QUANTITY', 'QUANTITY is required.');
     const text = String(SERIAL_NUMBERS ?? '');
@@ -58,7 +58,7 @@ const actOnStock = (kind: StockAction['kind']) =>
 function checkQuantity(part: Values, text: string): void {
   const expected = parseDecimal(text);
   if (expected === undefined) {
-    const message = `FROM_QUANTITY must be the QTY_ONHAND that you read, not '${text.slice(0, 64)}'.`;
+    const message = `FROM_QUANTITY must be the QTY_ONHAND that you read, not '${startOf(text)}'.`;
     throw refuseField('QUANTITY_NOT_ALLOWED', 'FROM_QUANTITY', message);
   }
   const onHand = part['QTY_ONHAND'] || '0';

@@ -2,7 +2,7 @@
  * Begin here: the writes. Each has the same steps: key, fields, load, rule, save. A write is a script that the store
  * runs in one transaction, and a refusal undoes the transaction. order-writes.ts has the writes of an existing order.
  */
-import { orThrow, Refusal, refuseField } from '../../errors.ts';
+import { orThrow, Refusal, refuseField, startOf } from '../../errors.ts';
 import {
   RECORD_TYPES,
   refuseCustomField,
@@ -24,14 +24,13 @@ import {
   type Script,
 } from './script.ts';
 import { addLine, changeLine, checkLineCount, lineNotFound, refuseStatus } from '../rules/order.ts';
-import { LINES_MAX } from '../rules/record-bounds.ts';
+import { KEY_CHARACTERS_MAX, LINES_MAX } from '../rules/record-bounds.ts';
 import { markTotals, moveTotals } from '../rules/totals.ts';
 import {
   changedNames,
   checkText,
   complete,
   parseValues,
-  refuseLongKey,
   refuseMissingKey,
   type RawValue,
   type Values,
@@ -72,7 +71,7 @@ function* createOrder({ orders }: Dictionaries, body: Body, context: WriteContex
   const values = parseValues(orders, 'orders', body);
   const stage = values['ORDER_TYPE'] || context.defaultStage;
   if (!FIRST_STAGES.some((first) => first === stage)) {
-    const message = `ORDER_TYPE of a new order must be one of ${FIRST_STAGES.join(', ')}, not '${stage.slice(0, 64)}'.`;
+    const message = `ORDER_TYPE of a new order must be one of ${FIRST_STAGES.join(', ')}, not '${startOf(stage)}'.`;
     throw refuseField('INVALID_VALUE', 'ORDER_TYPE', message);
   }
   orThrow(refuseStatus(values));
@@ -204,8 +203,8 @@ export function* saveChange(
 /** Throws if a new record cannot have this key, because it is too long or another record has it. */
 export function checkNewKey(recordType: KeyedType, code: string, isTaken: boolean): void {
   const { key } = RECORD_TYPES[recordType];
-  orThrow(refuseLongKey(key, code));
-  if (isTaken) throw refuseField('CODE_TAKEN', key, `${key} '${code.slice(0, 64)}' is already in use.`);
+  checkText(key, code, KEY_CHARACTERS_MAX);
+  if (isTaken) throw refuseField('CODE_TAKEN', key, `${key} '${startOf(code)}' is already in use.`);
 }
 
 /** Returns whether the counter skips a code that a caller chose. */
@@ -231,7 +230,7 @@ export function* checkKnown(
       name === 'LOCATION_CODE'
         ? yield* loadValue('isLocationThere', code)
         : yield* loadValue('isThere', name === 'PART_CODE' ? 'inventory' : 'customers', code);
-    if (!isKnown) throw refuseField('UNKNOWN_REFERENCE', name, `${name} '${code.slice(0, 64)}' does not exist.`);
+    if (!isKnown) throw refuseField('UNKNOWN_REFERENCE', name, `${name} '${startOf(code)}' does not exist.`);
   }
 }
 
@@ -239,7 +238,7 @@ const NOT_FOUND = { orders: 'ORDER_NOT_FOUND', customers: 'CUSTOMER_NOT_FOUND', 
 
 export function recordNotFound(recordType: KeyedType, code: string): Refusal {
   const { key, noun } = RECORD_TYPES[recordType];
-  return refuseField(NOT_FOUND[recordType], key, `There is no ${noun} '${code.slice(0, 64)}'.`);
+  return refuseField(NOT_FOUND[recordType], key, `There is no ${noun} '${startOf(code)}'.`);
 }
 
 /**
@@ -261,7 +260,7 @@ export function* loadTarget(
   if (expected.includes(tag)) return record as Values;
   // A weak tag never equals a strong one, so only weak ones were sent.
   if (expected.length === 0) throw new Refusal('TAG_WEAKENED', undefined, { tag });
-  const what = `The ${RECORD_TYPES[recordType].noun} '${code.slice(0, 64)}'`;
+  const what = `The ${RECORD_TYPES[recordType].noun} '${startOf(code)}'`;
   const message = `${what} has changed since you read it. Read it again and retry with the new ETag.`;
   throw new Refusal('RECORD_CHANGED', message, { tag });
 }

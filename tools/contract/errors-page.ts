@@ -1,6 +1,6 @@
 /** The page `/docs/errors`: every code of a response, at the anchor that an error's `docs` names. It has no script. */
-import { ERRORS, type ErrorPlace } from '../../errors.ts';
-import { STATUS_CODES } from '../server/node-http.ts';
+import { STATUS_CODES } from 'node:http';
+import { ERRORS, type ErrorPlace } from '../../src/errors.ts';
 
 /** Texts for the table of errors: the requests that can get an error. */
 const PLACES: Record<ErrorPlace, string> = {
