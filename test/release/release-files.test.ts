@@ -173,10 +173,11 @@ test('the packages have the addresses that package.json has, and none while it h
 
 /** The SHA-256 of the scripts of schemas, without comments and layout. */
 const SCRIPTS: Record<string, string> = {
-  'src/store/postgres/migrations/control-0013.sql': 'f2b8c77f9fbecdf5ac0c223491a836f8574e7cb8147dd4bc9b14e3f99b2883f3',
-  'src/store/postgres/migrations/pims-0011.sql': '156e7053faa482d8cd6f2e8da85ac1f26cc3a67d425288ed84716b67cd2daf33',
-  'src/store/sqlite/migrations/control-0012.sql': '5a51e16bbbfbecbc6816bc0a216c64b2482ebcb570e608948dd579a5100db8e7',
-  'src/store/sqlite/migrations/pims-0011.sql': '86bd57235ee3535a6552db0b38b93eef69a67939ffe79a15a316d916007e1272',
+  'src/store/control/migrations/control-0001.sql': '26bdbdb55c74873d1777a434f70787fbeacdeaef7184c9085df901683d17d8e6',
+  'src/store/postgres/migrations/control-0014.sql': '404f1f34efa53e0f615cf1ac3901967253a417b2a78af96b13dd42dce0ff8aa5',
+  'src/store/postgres/migrations/pims-0011.sql': '0056e1362cf90ec148b7893b0bc6080638393a03e7406bbed07e464688fbe747',
+  'src/store/sqlite/migrations/control-0013.sql': '44546a0a3db3abdc48e64a5a9fc0233285dc9bf7a3ed299b754ba6e5efb93d41',
+  'src/store/sqlite/migrations/pims-0011.sql': '652f0c0297d3edb96768384e19898fbe9fbe33a06f157b4dfa291aa3221fdead',
   'src/store/sqlite/migrations/requests-0004.sql': 'e7417caadd296149444dd76262a13735167ae68852884ac6ec6b71e6cb9f2177',
   'src/store/sqlite/migrations/usage-0004.sql': 'ca8e91f40254174257b072cbb61da7b00b4ff6da9841827ce71642865b322404',
 };

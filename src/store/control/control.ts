@@ -103,7 +103,7 @@ export type TenantRow = [
 
 /** The columns of a TenantRow, for a statement that calls TENANTS `t`. */
 export const TENANT_COLUMNS = `t."TEAM_ID", t."NAME", t."CREATED_AT", t."STORE_ID", t."DEFAULT_STAGE",
-  CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."OWN_QUOTA", t."CALLS_PER_SECOND"`;
+  t."STRICT", t."MONTH_QUOTA", t."OWN_QUOTA", t."CALLS_PER_SECOND"`;
 
 /** Converts a row without the slower `toRecord`, because every call of the API loads its tenant. */
 export function toTenant(found: TenantRow): Tenant {

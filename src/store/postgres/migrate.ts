@@ -6,6 +6,7 @@ import { readAsset } from '../../assets.ts';
 import { selectInstallation } from '../control/control.ts';
 import { loadSchema, type SchemaScripts } from '../sql/schema.ts';
 import type { Connection } from './connection/connection.ts';
+import { FIELD_TYPE } from './reads/pims-sql.ts';
 
 /** The schema of the tables outside the tenants' inventory systems. */
 export const CONTROL = 'storeroom';
@@ -18,9 +19,19 @@ const IS_MADE = `SELECT 1 FROM pg_extension, pg_tables
 const MIGRATION_LOCK = 7_301_126;
 
 const FOLDER = 'src/store/postgres/migrations/';
+/** Texts are sorted by their bytes. A page that is half empty has room for new versions of its rows. */
+const TYPES = {
+  FIELD: FIELD_TYPE,
+  TEXT: 'TEXT COLLATE "C"',
+  INTEGER: 'BIGINT',
+  BLOB: 'BYTEA',
+  REAL: 'DOUBLE PRECISION',
+  $TABLE: '',
+  $HOT: 'WITH (fillfactor = 50)',
+};
 let schemas: Record<'control' | 'pims', SchemaScripts> | undefined;
 const schemaOf = (kind: 'control' | 'pims'): SchemaScripts =>
-  (schemas ??= { control: loadSchema(FOLDER, 'control'), pims: loadSchema(FOLDER, 'pims') })[kind];
+  (schemas ??= { control: loadSchema(FOLDER, 'control', TYPES), pims: loadSchema(FOLDER, 'pims', TYPES) })[kind];
 
 /**
  * Applies the missing migrations. Returns the number of upgraded tenants; undefined if the store is new or had the

@@ -5,27 +5,39 @@
 import { listAssets, readAsset, VERSION } from '../../assets.ts';
 import { refuseCommand, type Refusal } from '../../errors.ts';
 
-export interface SchemaScripts {
-  readonly newest: number;
-  /** Returns whether the scripts create or migrate a schema with this number. 0 means that nothing was created yet. */
-  readonly knows: (version: number) => boolean;
-  /** Returns the scripts that a schema with this number lacks, with the numbers that they lead to. */
-  readonly scriptsAfter: (version: number) => readonly (readonly [number: number, script: string])[];
-  /** Returns the refusal of a schema that the scripts do not know. `by` is the version that used it last, if known. */
-  readonly refuseSchema: (what: string, version: number, by?: string) => Refusal;
+export type SchemaScripts = ReturnType<typeof loadSchema>;
+
+/** The tables that both kinds of store have beside records. */
+const TABLES = 'src/store/control/migrations/control-0001.sql';
+
+/** The types of a store by the names that the shared tables have for them; FIELD is the type of a field. */
+export interface ColumnTypes extends Readonly<Record<string, string>> {
+  readonly FIELD: string;
 }
 
-/** Loads the scripts of a kind from a folder, whose name ends with a slash. */
-export function loadSchema(folder: string, kind: string): SchemaScripts {
+/**
+ * Loads the scripts of a kind from a folder, whose name ends with a slash. In a script, `$FIELDS(A, B)` declares a
+ * column for each field, and `$TABLES` the shared tables.
+ */
+export function loadSchema(folder: string, kind: string, types: ColumnTypes) {
+  const readScript = (name: string) => readAsset(name).toString();
+  const listTables = () => readScript(TABLES).replaceAll(/(?<!")\$?\b[A-Z]+\b/g, (word) => types[word] ?? word);
+  const listFields = (_: string, names: string) => names.replaceAll(/\w+/g, `"$&" ${types.FIELD}`);
   const scripts = listAssets(folder)
     .filter((name) => name.startsWith(`${folder}${kind}-`))
-    .map((name) => [Number(/(\d+)\.sql$/.exec(name)![1]), readAsset(name).toString()] as const);
+    .map((name) => {
+      const script = readScript(name).replace('$TABLES', listTables);
+      return [Number(/(\d+)\.sql$/.exec(name)![1]), script.replaceAll(/\$FIELDS\(([^)]*)\)/g, listFields)] as const;
+    });
   const [[oldest], [newest]] = [scripts[0]!, scripts.at(-1)!];
   return {
     newest,
-    knows: (version) => version === 0 || (version >= oldest && version <= newest),
-    scriptsAfter: (version) => scripts.filter(([number]) => number > version),
-    refuseSchema(what, version, by) {
+    /** Returns whether the scripts create or migrate a schema with this number. 0 means that nothing was created yet. */
+    knows: (version: number) => version === 0 || (version >= oldest && version <= newest),
+    /** Returns the scripts that a schema with this number lacks, with the numbers that they lead to. */
+    scriptsAfter: (version: number) => scripts.filter(([number]) => number > version),
+    /** Returns the refusal of a schema that the scripts do not know. `by` is the version that used it last, if known. */
+    refuseSchema(what: string, version: number, by?: string): Refusal {
       const found = (other: string, supported: string) =>
         `${what} was written by ${other} (schema ${version}; this version, ${VERSION}, supports ${supported}). `;
       if (version < oldest)

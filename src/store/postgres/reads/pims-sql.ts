@@ -50,6 +50,9 @@ export const LARGE = '';
 /** Ends each cell of an exported record, since texts of PostgreSQL cannot contain NUL. */
 const CELL_END = { sql: 'chr(1)', text: '\x01', byte: 1 };
 
+/** The type of a column that holds a field, also in the released scripts of the schema. */
+export const FIELD_TYPE = `TEXT COLLATE "C" NOT NULL DEFAULT ''`;
+
 const filterDialect = (table: (name: string) => string): Dialect => ({
   equals: (column, isIndexed, bind) =>
     isIndexed
@@ -180,7 +183,7 @@ export function joinCells(records: readonly string[]): Uint8Array {
 export const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   equals: (...of) => filterDialect(table).equals(...of),
   table,
-  fieldType: `TEXT COLLATE "C" NOT NULL DEFAULT ''`,
+  fieldType: FIELD_TYPE,
   list: 'SELECT value FROM json_array_elements_text(?::json) value',
   items: (json) =>
     `LATERAL (SELECT n - 1 AS key, value FROM json_array_elements(${json}::json) WITH ORDINALITY item(value, n))`,

@@ -17,6 +17,9 @@ const MAGIC = 'SQLite format 3\0';
 /** Place of the schema in the header of a file: four bytes. */
 const SCHEMA_AT = 60;
 const FOLDER = 'src/store/sqlite/migrations/';
+/** The type of a column that holds a field, also in the released scripts of the schema. */
+export const FIELD_TYPE = "TEXT NOT NULL DEFAULT ''";
+const TYPES = { FIELD: FIELD_TYPE, $TABLE: 'STRICT, WITHOUT ROWID', $HOT: 'STRICT, WITHOUT ROWID' };
 const schemas = new Map<SqliteSchema, SchemaScripts>();
 
 const versionOf = (db: Database) => db.row<[number]>('PRAGMA user_version')![0];
@@ -66,7 +69,7 @@ export const refuseUnknown = (file: string, schema: SqliteSchema, version: numbe
   schemaOf(schema).refuseSchema(file, version, findVersion(file));
 
 export const schemaOf = (schema: SqliteSchema): SchemaScripts =>
-  schemas.getOrInsertComputed(schema, () => loadSchema(FOLDER, schema));
+  schemas.getOrInsertComputed(schema, () => loadSchema(FOLDER, schema, TYPES));
 
 /** The schemas of a file before and after an upgrade. */
 export interface Upgrade {

@@ -28,6 +28,7 @@ import {
 } from '../../pims/row-sql.ts';
 import { buildScriptSql } from '../../pims/script-sql.ts';
 import type { SearchChange, Statement } from '../../sql/writing.ts';
+import { FIELD_TYPE } from '../files/migrate.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, makePageBuilder } from './page-sql.ts';
 import { LOOP_RECORDS_MAX, type PageRead } from './run-read.ts';
@@ -38,7 +39,7 @@ const LIMIT = 'LIMIT ? + 0';
 export const scriptDialect: ScriptDialect = {
   equals: (...of) => dialect.equals(...of),
   table: (name) => `"${name}"`,
-  fieldType: "TEXT NOT NULL DEFAULT ''",
+  fieldType: FIELD_TYPE,
   list: 'SELECT value FROM json_each(?)',
   items: (json) => `json_each(${json})`,
   charge: (column) => `charge_row(${column})`,
