@@ -1,14 +1,10 @@
 /** Opens the store that the settings name: PostgreSQL, or the embedded store in its folder. */
-import type { SessionStore, UserStore } from '../account/account-port.ts';
-import type { AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { TakeTurn } from '../tenant/turns.ts';
-import type { Placement, Tenant, TenantStore, UsageStore } from '../tenant/tenant-port.ts';
-import type { RequestStore } from '../request-log/request-log-port.ts';
-import type { WebhookStore } from '../webhooks/webhooks-port.ts';
+import type { Placement, Tenant } from '../tenant/tenant-port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
-import type { Installation } from './control/control.ts';
+import type { ControlStores } from './control/stores.ts';
 import { openCheck } from './sqlite/files/check-store.ts';
 import { openSqlite, type SqliteStore } from './sqlite/store.ts';
 export { faultOf } from './sqlite/files/database.ts';
@@ -17,15 +13,7 @@ import { openMove, refuseUnfinishedFolder } from './sqlite/move-store.ts';
 import type { StoreMeasures } from './sql/measures.ts';
 import type { MoveStore } from './move/tables.ts';
 
-export interface Store {
-  readonly tenants: TenantStore;
-  readonly usage: UsageStore;
-  readonly requests: RequestStore;
-  readonly users: UserStore;
-  readonly sessions: SessionStore;
-  readonly audit: AuditStore;
-  readonly webhooks: WebhookStore;
-  readonly installation: Installation;
+export interface Store extends ControlStores {
   /** The placement of tenants by Citus. Without it, all tenants are on one server. */
   readonly placement?: Placement | undefined;
   /** Returns the inventory system of a tenant. */
@@ -36,8 +24,6 @@ export interface Store {
   openTenants(): Iterable<string>;
   /** Runs expensive work that reads no records, such as a log search, in turn with the tenant's queries. */
   readonly takeTurn: TakeTurn;
-  /** Loads the random bytes with which the installation signs cursors. */
-  loadCursorKey(): Promise<Uint8Array>;
   /** Returns whether the store can be used. For PostgreSQL, this is the last known state. */
   isUsable(): boolean;
   /** Measures the store. This is cheap. */
@@ -81,10 +67,10 @@ export async function openStore(settings: OpenStoreSettings, user: StoreUser): P
   const { databaseUrl, databaseConnections } = settings;
   if (databaseUrl === '') return openEmbedded(settings, user);
   // This module is loaded only when it is used, so that the embedded store starts without the driver.
-  const { PostgresStore } = await import('./postgres/store.ts');
+  const { openPostgres } = await import('./postgres/store.ts');
   const { name, busyTimeoutMs, report, refusesEmpty, clock } = user;
   const own = { url: databaseUrl, connections: databaseConnections, isService: busyTimeoutMs === 0 };
-  return PostgresStore.open({ ...settings, ...own, name, report, refusesEmpty, clock });
+  return openPostgres({ ...settings, ...own, name, report, refusesEmpty, clock });
 }
 
 export function openEmbedded(

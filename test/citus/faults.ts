@@ -9,7 +9,7 @@ import { after, suite, test } from 'node:test';
 import { systemClock } from '../../src/clock.ts';
 import { orThrow } from '../../src/errors.ts';
 import { addField } from '../../src/pims/operations.ts';
-import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { openPostgres } from '../../src/store/postgres/store.ts';
 import { now } from '../kit/clock.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { times } from '../kit/lists.ts';
@@ -70,7 +70,7 @@ suite('with workers that fail', async () => {
     await node.makeTenant('fields');
     const limits = { queryBudgetMs: 1000, queriesRunningMax: 4, queriesWaitingMax: 4 };
     const service = { url, connections: 2, name: 'storeroom fields', isService: true, clock: systemClock };
-    const store = await PostgresStore.open({ ...service, ...limits });
+    const store = await openPostgres({ ...service, ...limits });
     const tenant = (await store.tenants.findTenant('fields'))!;
     await until(async () => {
       await store.pims(tenant).dictionaries();

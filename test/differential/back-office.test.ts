@@ -16,7 +16,7 @@ import { addDecimals } from '../../src/pims/rules/decimal.ts';
 import { splitList } from '../../src/pims/rules/lists.ts';
 import { textOf } from '../../src/pims/rules/json.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
-import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { openPostgres, type PostgresStore } from '../../src/store/postgres/store.ts';
 import { passing } from '../kit/clock.ts';
 import { TURNS } from '../kit/caller.ts';
 import { newDatabase } from '../kit/postgres.ts';
@@ -65,7 +65,7 @@ let postgres: PostgresStore | undefined;
 const stores: OpenedStore[] = [];
 before(async () => {
   const options = { ...TURNS, clock: passing, connections: LANES, queryBudgetMs: 60_000, name: 'test' };
-  postgres = await PostgresStore.open({ ...options, url: await newDatabase() });
+  postgres = await openPostgres({ ...options, url: await newDatabase() });
   stores.push(openForAll(newFolder(), { queryBudgetMs: 60_000 }), postgres);
 });
 after(() => postgres?.close());

@@ -10,7 +10,7 @@ import type { ImportResult } from '../../src/pims/import.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import { parseRecords, type Values } from '../../src/pims/rules/values.ts';
 import type { Body } from '../../src/pims/writes/writes.ts';
-import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { openPostgres, type PostgresStore } from '../../src/store/postgres/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { trials } from '../kit/trials.ts';
@@ -35,7 +35,7 @@ let postgres: PostgresStore | undefined;
 const STORES: Record<string, () => OpenedStore | Promise<OpenedStore>> = {
   SQLite: () => openForAll(newFolder(), { queryBudgetMs: QUERY_BUDGET_MS }),
   PostgreSQL: async () =>
-    (postgres = await PostgresStore.open({
+    (postgres = await openPostgres({
       ...TURNS,
       clock: passing,
       url: await newDatabase(),

@@ -1,7 +1,7 @@
 /** Opens the PostgreSQL store on databases of the server that all tests of a run share. */
 import type { ChildProcess } from 'node:child_process';
 import type { Clock } from '../../src/clock.ts';
-import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { openPostgres, type PostgresStore } from '../../src/store/postgres/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { TestClock } from '../kit/clock.ts';
 import { newDatabase } from '../kit/postgres.ts';
@@ -22,7 +22,7 @@ export function urlOf(place: string): Promise<string> {
 
 /** Opens a database by its URL, also in another process. */
 export const openUrl = (url: string, report?: (event: string, level?: 'info') => void): Promise<PostgresStore> =>
-  PostgresStore.open({ ...TURNS, clock, report, url, connections: 2, queryBudgetMs: 2000, name: 'storeroom test' });
+  openPostgres({ ...TURNS, clock, report, url, connections: 2, queryBudgetMs: 2000, name: 'storeroom test' });
 
 export const openDatabase = async (
   place: string,

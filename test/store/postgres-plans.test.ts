@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { buildDictionaries, type RecordType } from '../../src/pims/rules/fields.ts';
 import type { Filter } from '../../src/pims/reads/query.ts';
 import { buildPimsSql } from '../../src/store/postgres/reads/pims-sql.ts';
-import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { openPostgres } from '../../src/store/postgres/store.ts';
 import { PATIENT, TURNS } from '../kit/caller.ts';
 import { times } from '../kit/lists.ts';
 import { newDatabase } from '../kit/postgres.ts';
@@ -14,7 +14,7 @@ import { passing } from '../kit/clock.ts';
 
 const ORDERS = 3000;
 const url = await newDatabase();
-const store = await PostgresStore.open({
+const store = await openPostgres({
   ...TURNS,
   clock: passing,
   url,

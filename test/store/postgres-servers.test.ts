@@ -1,9 +1,9 @@
 /** Tests which of several PostgreSQL servers a node uses. test/system/failover.test.ts tests a service's failover. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Servers } from '../../src/store/postgres/connection/servers.ts';
+import { makeServers } from '../../src/store/postgres/connection/servers.ts';
 import type { ServerConnections } from '../../src/store/postgres/connection/server-connections.ts';
-import { Workers } from '../../src/store/postgres/workers.ts';
+import { makeWorkers } from '../../src/store/postgres/workers.ts';
 import { PostgresPair } from '../kit/postgres-pair.ts';
 import { TestClock } from '../kit/clock.ts';
 
@@ -18,7 +18,7 @@ const OPTIONS = {
 
 /** Returns the port of the server that a node chooses at its start. */
 async function findPrimary(url: string): Promise<number> {
-  const servers = new Servers(url);
+  const servers = makeServers(url);
   const connection = await servers.findPrimary(OPTIONS);
   await connection.close();
   return Number(new URL(servers.url).port);
@@ -48,7 +48,7 @@ test('with Citus, a server that could not be reached is used once it answers, an
   });
   const placed: string[] = [];
   const reports: string[] = [];
-  const workers = new Workers({
+  const workers = makeWorkers({
     coordinator,
     connect: () => worker,
     listTenants: () => ['pims_1'],

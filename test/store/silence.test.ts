@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { Connection, ConnectionLost } from '../../src/store/postgres/connection/connection.ts';
-import { Silence } from '../../src/store/postgres/connection/silence.ts';
+import { makeSilence } from '../../src/store/postgres/connection/silence.ts';
 import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
 import { postgresUrl } from '../kit/postgres.ts';
@@ -11,7 +11,7 @@ import { postgresUrl } from '../kit/postgres.ts';
 function listen() {
   const clock = new TestClock();
   let gaveUp = 0;
-  const silence = new Silence(clock, 1400, () => gaveUp++);
+  const silence = makeSilence(clock, 1400, () => gaveUp++);
   const pass = async (ms: number): Promise<number> => {
     for (const _ of times(ms / 100, () => 0)) {
       clock.move(100);

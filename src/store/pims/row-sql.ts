@@ -4,7 +4,14 @@
  */
 import { hash, randomFillSync } from 'node:crypto';
 import { foldCase } from '../../pims/reads/query.ts';
-import type { Dictionaries, FieldDictionary, KeyedType } from '../../pims/rules/fields.ts';
+import {
+  buildDictionaries,
+  type CustomField,
+  type Dictionaries,
+  type FieldDictionary,
+  type KeyedType,
+  type RecordType,
+} from '../../pims/rules/fields.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import type { Values } from '../../pims/rules/values.ts';
 import type { Loads } from '../../pims/writes/script.ts';
@@ -46,6 +53,11 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
     dictionary: FieldDictionary,
   ): (sortKey: string, names: readonly string[], record: Values) => readonly Statement[];
 }
+
+/** A row of CUSTOM_FIELDS. */
+export type FieldRow = [recordType: RecordType, name: string, type: CustomField['type']];
+export const toDictionaries = (fields: readonly FieldRow[]): Dictionaries =>
+  buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type })));
 
 /** The column of a record's version. Every write of the record, or of a line of the order, changes it. */
 export const VERSION = '_VERSION';

@@ -35,8 +35,6 @@ export interface StartedScript<T> {
   readonly first: ReturnType<Script<T>['next']>;
 }
 
-export type ScriptRunner = ReturnType<typeof makeScriptRunner>;
-
 export function makeScriptRunner(store: ScriptStore) {
   const running = new Set<string>();
   const startImport = (recordType: RecordType, rows: readonly ImportRow[], options: RowOptions, sql = store.sql()) =>

@@ -10,7 +10,7 @@ import type { Row } from '../sql/writing.ts';
 import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION, refuseUnknown } from './migrate.ts';
 import { hasCitus, listPlaces } from './workers.ts';
-import { Servers } from './connection/servers.ts';
+import { makeServers } from './connection/servers.ts';
 import { READ_MOVE, refuseEmpty } from './store.ts';
 
 const OPTIONS = {
@@ -42,7 +42,7 @@ const NO_AMCHECK =
 export async function openCheck(url: string, clock: Clock): Promise<CheckedStore> {
   let connection: Connection | undefined;
   try {
-    const servers = new Servers(url);
+    const servers = makeServers(url);
     connection = await servers.findPrimary({ ...OPTIONS, clock });
     await checkVersion(connection);
     return readThrough(connection, (address) => Connection.open({ ...OPTIONS, clock }, servers.urlAt(address)));

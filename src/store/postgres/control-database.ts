@@ -5,7 +5,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
-import { Refusal, type Outcome } from '../../errors.ts';
+import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller } from '../../tenant/tenant-port.ts';
 import { USAGE_TABLES, type OwnUsage } from '../control/calls.ts';
@@ -15,37 +15,22 @@ import type { Bound, Row, Writing } from '../sql/writing.ts';
 import type { Connection } from './connection/connection.ts';
 import type { Pool, SharedConnection } from './connection/shared-connection.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
-import { KeyBatch } from './reads/shared-reads.ts';
+import { makeKeyBatch } from './reads/shared-reads.ts';
 
-export class PostgresControl implements ControlDatabase {
-  readonly schema = `${CONTROL}.` as const;
-  readonly #reader: SharedConnection;
-  readonly #writers: Pool;
-
-  constructor(reader: SharedConnection, writers: Pool) {
-    this.#reader = reader;
-    this.#writers = writers;
-  }
-
-  readRows<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
-    return this.#reader.askRows<R>(sql, values);
-  }
-
+export const openControl = (reader: SharedConnection, writers: Pool): ControlDatabase => ({
+  schema: `${CONTROL}.`,
+  readRows: <R extends Row>(sql: string, ...values: Bound[]) => reader.askRows<R>(sql, values),
   async transaction<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
-    const runOrThrow = async (connection: Connection): Promise<T> => {
-      const result = await runWriting(connection, work());
-      // Throwing rolls the transaction back.
-      if (result instanceof Refusal) throw result;
-      return result;
-    };
+    const runOrThrow = async (connection: Connection): Promise<T> => orThrow(await runWriting(connection, work()));
     try {
-      return await this.#writers.use(0, (shared) => shared.transaction(runOrThrow));
+      // A refusal is thrown, so that it rolls the transaction back.
+      return await writers.use(0, (shared) => shared.transaction(runOrThrow));
     } catch (fault) {
       if (fault instanceof Refusal) return fault;
       throw fault;
     }
-  }
-}
+  },
+});
 
 const NODES = `${CONTROL}."USAGE_NODES"`;
 const USAGE = `${CONTROL}."USAGE"`;
@@ -138,7 +123,7 @@ export function makeOwnTenants(
   clock: Clock,
 ): OwnTenants {
   const kept = new Map<string, FoundCaller & { until: number }>();
-  const callers = new KeyBatch(async (questions: string[]) => {
+  const askCaller = makeKeyBatch(async (questions: string[]) => {
     const until = clock.elapsed() + KEPT_MS;
     const found = await loadCallers(connection, questions);
     if (kept.size >= KEPT_MAX) kept.clear();
@@ -161,7 +146,7 @@ export function makeOwnTenants(
       const known = kept.get(question);
       // A key is loaded beside other calls, because that costs little and gathers them for their next statement.
       const isUsed = known && clock.elapsed() < known.until && counts.isIdle;
-      const found = isUsed ? known : await callers.askKey(question);
+      const found = isUsed ? known : await askCaller(question);
       return found && isKeyValid(found.endsAt, now) ? found : undefined;
     },
     newStore: () => ({ storeId: `pims_${randomBytes(8).toString('hex')}`, schemaVersion: PIMS_VERSION() }),

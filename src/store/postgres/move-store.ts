@@ -6,7 +6,7 @@ import type { Row } from '../sql/writing.ts';
 import { ConnectionLost, sqlStateOf, type StatementValues } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';
 import { scriptDialect } from './reads/pims-sql.ts';
-import { PostgresStore, READ_MOVE } from './store.ts';
+import { openPostgres, READ_MOVE } from './store.ts';
 import { saveTogether } from './writes/merge-sql.ts';
 
 const NAME = 'storeroom move';
@@ -23,7 +23,7 @@ const OTHERS = `SELECT application_name FROM pg_stat_activity
 /** Opens a database, which messages call `name`. */
 export async function openMove(url: string, name: string, clock: Clock, refusesEmpty: boolean): Promise<MoveStore> {
   const own = { connections: 1, name: NAME, movedAs: name, refusesEmpty, clock };
-  const store = await PostgresStore.open({ ...QUERIES, url, ...own });
+  const store = await openPostgres({ ...QUERIES, url, ...own });
   const connection = await store.openOwn();
   const retry = async <T>(work: Promise<T>): Promise<T> => {
     try {

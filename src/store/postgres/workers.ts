@@ -87,78 +87,66 @@ const FIND_PLACES = `SELECT s.nspname, ${ADDRESS} FROM ${PLACED} JOIN pg_dist_no
   WHERE ${USABLE} AND n.groupid > 0 AND s.nspname = ANY (?::text[])`;
 const CONFIRM = `SELECT 1 FROM pg_dist_node n WHERE ${USABLE} AND ${ADDRESS} = ?`;
 
-export class Workers {
-  readonly #options: WorkersOptions;
-  readonly #servers = new Map<string, Promise<ServerConnections>>();
-  readonly #connected = new Set<ServerConnections>();
+export function makeWorkers({ coordinator, connect, listTenants, onPlaced, report, clock }: WorkersOptions) {
+  const servers = new Map<string, Promise<ServerConnections>>();
+  const connected = new Set<ServerConnections>();
   /** Servers that this node cannot reach. Their tenants are reached through the coordinator. */
-  readonly #unreachable = new Set<string>();
-  #next: Timer | undefined;
-  #isClosed = false;
-
-  constructor(options: WorkersOptions) {
-    this.#options = options;
-    this.#lookLater();
-  }
-
-  listConnected(): readonly ServerConnections[] {
-    return [...this.#connected];
-  }
-
-  /** Finds the servers of these tenants. If the coordinator does not respond, keeps the known places. */
-  async place(storeIds: readonly string[]): Promise<void> {
-    const { coordinator, onPlaced } = this.#options;
-    const places = await coordinator.readers[0]!.askRows<[string, string]>(FIND_PLACES, [storeIds]).catch(
-      () => undefined,
-    );
-    if (!places) return;
-    const addresses = new Map(places);
-    const servers = new Map<string | undefined, ServerConnections>([[undefined, coordinator]]);
-    await Promise.all(
-      new Set(addresses.values()).values().map(async (address) => servers.set(address, await this.#serverAt(address))),
-    );
-    for (const storeId of storeIds) onPlaced(storeId, servers.get(addresses.get(storeId))!);
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#next?.close();
-    await Promise.all(this.#servers.values());
-    await Promise.all(this.listConnected().map((server) => server.close()));
-  }
-
-  #lookLater(): void {
-    const look = () => this.place(this.#options.listTenants()).then(() => this.#lookLater());
-    if (!this.#isClosed) this.#next = this.#options.clock.after(LOOK_MS, () => void look());
-  }
-
-  #serverAt(address: string): Promise<ServerConnections> {
-    const server = this.#servers.getOrInsertComputed(address, () => this.#reachServer(address));
-    // Tries to connect again next time.
-    void server.then((found) => found === this.#options.coordinator && this.#servers.delete(address));
-    return server;
-  }
-
+  const unreachable = new Set<string>();
+  let next: Timer | undefined;
+  let isClosed = false;
   /** Returns the connections to a server, or to the coordinator if this node cannot reach it. */
-  async #reachServer(address: string): Promise<ServerConnections> {
-    const { coordinator, connect, report } = this.#options;
+  const reachServer = async (address: string): Promise<ServerConnections> => {
     const server = connect(address, async () => {
       const found = await coordinator.readers[0]!.askRows(CONFIRM, [address]);
       if (found.length === 0) throw new ConnectionLost('it is no longer a server of the database');
     });
     try {
       await server.readers[0]!.askRows('SELECT 1', []);
-      this.#unreachable.delete(address);
-      this.#connected.add(server);
+      unreachable.delete(address);
+      connected.add(server);
       return server;
     } catch (fault) {
       await server.close();
-      if (!this.#unreachable.has(address))
+      if (!unreachable.has(address))
         report(
           `The server ${address} is used through the coordinator, because it cannot be reached: ${reasonOf(fault)}.`,
         );
-      this.#unreachable.add(address);
+      unreachable.add(address);
       return coordinator;
     }
-  }
+  };
+  const serverAt = (address: string): Promise<ServerConnections> => {
+    const server = servers.getOrInsertComputed(address, () => reachServer(address));
+    // Tries to connect again next time.
+    void server.then((found) => found === coordinator && servers.delete(address));
+    return server;
+  };
+  /** Finds the servers of these tenants. If the coordinator does not respond, keeps the known places. */
+  const place = async (storeIds: readonly string[]): Promise<void> => {
+    const places = await coordinator.readers[0]!.askRows<[string, string]>(FIND_PLACES, [storeIds]).catch(
+      () => undefined,
+    );
+    if (!places) return;
+    const addresses = new Map(places);
+    const found = new Map<string | undefined, ServerConnections>([[undefined, coordinator]]);
+    await Promise.all(
+      new Set(addresses.values()).values().map(async (address) => found.set(address, await serverAt(address))),
+    );
+    for (const storeId of storeIds) onPlaced(storeId, found.get(addresses.get(storeId))!);
+  };
+  const lookLater = () => {
+    const look = () => place(listTenants()).then(lookLater);
+    if (!isClosed) next = clock.after(LOOK_MS, () => void look());
+  };
+  lookLater();
+  return {
+    place,
+    listConnected: (): readonly ServerConnections[] => [...connected],
+    async close() {
+      isClosed = true;
+      next?.close();
+      await Promise.all(servers.values());
+      await Promise.all([...connected].map((server) => server.close()));
+    },
+  };
 }

@@ -21,7 +21,7 @@ export function makeChangeWaiters(watch: (storeId: string) => () => void) {
       for (const storeId of byStore.keys()) wake(storeId);
     },
     /** Resolves when the tenant may have changed since this call, or when the signal aborts. */
-    waitForWake(storeId: string, ended: AbortSignal) {
+    waitForWake: (storeId: string, ended: AbortSignal) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       if (ended.aborted) return Promise.resolve();
       const beginWatch = (): Waiters => ({ resolves: new Set(), endWatch: watch(storeId) });

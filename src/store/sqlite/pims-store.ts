@@ -4,9 +4,9 @@
  */
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal } from '../../errors.ts';
-import { buildDictionaries, type CustomField, type RecordType } from '../../pims/rules/fields.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import { buildChanges, readChangeRows } from '../pims/look-sql.ts';
+import { toDictionaries, type FieldRow } from '../pims/row-sql.ts';
 import { makeScriptRunner, runScript } from '../pims/script-runner.ts';
 import { Database, syncLog } from './files/database.ts';
 import { isNewest, migrate, type Owner } from './files/migrate.ts';
@@ -135,12 +135,10 @@ function openTenantFile(file: string, options: PimsStoreOptions) {
     return () => {
       const [version] = followed.row<[number]>('PRAGMA schema_version')!;
       if (version === schemaVersion) return sql;
-      const fields = followed.rows<[RecordType, string, CustomField['type']]>(
-        'SELECT RECORD_TYPE, NAME, TYPE FROM CUSTOM_FIELDS ORDER BY RECORD_TYPE, rowid',
-      );
+      const select = 'SELECT RECORD_TYPE, NAME, TYPE FROM CUSTOM_FIELDS ORDER BY RECORD_TYPE, rowid';
+      const fields = followed.rows<FieldRow>(select);
       const of = JSON.stringify(fields);
-      if (built?.of !== of)
-        built = { of, sql: sqlOf(fields.map(([recordType, name, type]) => ({ recordType, name, type }))) };
+      if (built?.of !== of) built = { of, sql: sqlOf(fields) };
       schemaVersion = version;
       return (sql = built.sql);
     };
@@ -208,7 +206,5 @@ async function* exportRows(db: Database, sql: string): AsyncGenerator<Uint8Array
 let sqlOfBuiltIn: SqlitePimsSql | undefined;
 
 /** Builds the SQL of a tenant. Tenants without custom fields share it. */
-const sqlOf = (customFields: readonly CustomField[]): SqlitePimsSql =>
-  customFields.length > 0
-    ? buildPimsSql(buildDictionaries(customFields))
-    : (sqlOfBuiltIn ??= buildPimsSql(buildDictionaries([])));
+const sqlOf = (fields: readonly FieldRow[]): SqlitePimsSql =>
+  fields.length > 0 ? buildPimsSql(toDictionaries(fields)) : (sqlOfBuiltIn ??= buildPimsSql(toDictionaries([])));

@@ -7,12 +7,8 @@ import { orThrow, refuseForNow } from '../../errors.ts';
 import type { AuditEntry } from '../../audit/audit.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { Turns, type TakeTurn } from '../../tenant/turns.ts';
-import { makeAuditStore } from '../control/audit.ts';
-import { loadCursorKey, makeInstallation, selectInstallation } from '../control/control.ts';
-import { makeRequestStore, makeUsageStore } from '../control/calls.ts';
-import { makeSessionStore, makeUserStore } from '../control/users.ts';
-import { makeTenantStore } from '../control/tenants.ts';
-import { makeWebhookStore } from '../control/webhooks.ts';
+import { selectInstallation } from '../control/control.ts';
+import { makeControlStores } from '../control/stores.ts';
 import type { StoreMeasures } from '../sql/measures.ts';
 import { copyTenant } from './backup/backup.ts';
 import { makeOwnTenants, newStoreId, openControl, openUsage, replaceStore } from './control-database.ts';
@@ -61,20 +57,13 @@ export function openSqlite(options: OpenStoreOptions) {
   });
   const takeTurn: TakeTurn = ({ storeId }, signal, work) => turns.runInTurn(fileOf(storeId), signal, work);
   const endQueries = () => turns.close();
-  const tenants = makeTenantStore(control, ownTenants);
+  const shared = makeControlStores(control, ownTenants, usage, requests);
   let lock: Database | undefined;
   return {
     ...stores,
+    ...shared,
     identity,
-    upgradeTenants: async () => stores.upgradeTenants(await tenants.listTenants()),
-    tenants,
-    usage: makeUsageStore(usage),
-    requests: makeRequestStore(requests),
-    users: makeUserStore(control),
-    sessions: makeSessionStore(control),
-    audit: makeAuditStore(control),
-    webhooks: makeWebhookStore(control),
-    installation: makeInstallation(control),
+    upgradeTenants: async () => stores.upgradeTenants(await shared.tenants.listTenants()),
     takeTurn,
     endQueries,
     /** Locks the folder for one service or move, and deletes what interrupted commands have left. */
@@ -83,7 +72,6 @@ export function openSqlite(options: OpenStoreOptions) {
       for (const path of deleteTenantFiles(folder, (_, found) => found.includes(UNFINISHED)))
         report(`Deleted ${path}, which an interrupted command had left.`);
     },
-    loadCursorKey: () => loadCursorKey(control),
     measure(): StoreMeasures {
       const { longestLog, ...tenantsOpen } = open.measure();
       const [ofControl, ofUsage, ofRequests] = [control.logBytes, usage.logBytes, requests.logBytes];

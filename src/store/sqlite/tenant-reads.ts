@@ -5,14 +5,14 @@
  */
 import { orThrow, Refusal, settle, type Outcome } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
-import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/reads/storefront.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { CUT_SHORT, faultOf, type Database, type OnFatal } from './files/database.ts';
 import { makeLook } from '../pims/look-sql.ts';
+import { makeLookups } from '../pims/lookups.ts';
 import type { WorkerPool } from './workers/worker-pool.ts';
 import { makeEntryCounts } from './reads/entry-counts.ts';
 import type { SqlitePimsSql } from './reads/pims-sql.ts';
-import { countAllCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './reads/run-read.ts';
+import { countAllCharacters, runRead, TOO_LONG, type FoundBy, type Read } from './reads/run-read.ts';
 import type { RoundReader } from './reads/round-reader.ts';
 
 export interface TenantReadsOptions {
@@ -53,11 +53,6 @@ export function makeTenantReads(
   const { db, sql } = connection;
   const { runTenantRead, close } = makeReads(connection, options);
   const counts = makeEntryCounts(db);
-  const lookUp = (referenceNumbers: readonly string[], recordsMax: number, signal: () => AbortSignal) => {
-    const buildLookupRead = () =>
-      ({ kind: 'lookup', sql: sql().ordersByReference, referenceNumbers, recordsMax }) as const;
-    return runTenantRead(`lookup ${recordsMax} ${referenceNumbers.join('\0')}`, buildLookupRead, signal);
-  };
   return {
     close,
     getOrder: (key, signal = neverGone) =>
@@ -75,18 +70,11 @@ export function makeTenantReads(
       () => sql().script.looks,
       (query, signal) => runTenantRead('look', () => ({ kind: 'rows', ...query }) as const, signal),
     ),
-    async viewOrders(number, { recordsMax, signal }) {
-      const found = await lookUp([number], recordsMax, signal);
-      if (found instanceof Refusal) return found;
-      return found === TOO_LARGE ? refuseLargeLookup(recordsMax) : found[0]!.json;
-    },
-    async viewOrdersOfEach(numbers, { recordsMax, signal }) {
-      const different = [...new Set(numbers)];
-      const found = await lookUp(different, recordsMax, signal);
-      if (found instanceof Refusal) return found;
-      if (found === TOO_LARGE) return refuseLargeList(recordsMax);
-      return joinLookups(numbers, new Map(different.map((number, at) => [number, found[at]!])), recordsMax);
-    },
+    ...makeLookups((referenceNumbers, { recordsMax, signal }) => {
+      const buildLookupRead = () =>
+        ({ kind: 'lookup', sql: sql().ordersByReference, referenceNumbers, recordsMax }) as const;
+      return runTenantRead(`lookup ${recordsMax} ${referenceNumbers.join('\0')}`, buildLookupRead, signal);
+    }),
   };
 }
 

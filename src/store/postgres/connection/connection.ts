@@ -6,7 +6,7 @@ import type { Clock } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
 import type { Bound, Row } from '../../sql/writing.ts';
 import { Copy } from './copy.ts';
-import { Silence } from './silence.ts';
+import { makeSilence } from './silence.ts';
 
 export interface ConnectionOptions {
   /** The name in pg_stat_activity. */
@@ -53,7 +53,7 @@ const types = {
 
 export class Connection {
   readonly #client: Client;
-  readonly #silence: Silence;
+  readonly #silence: ReturnType<typeof makeSilence>;
   readonly #prepared = new Map<string, string>();
   #statements = 0;
   #unanswered = 0;
@@ -68,7 +68,7 @@ export class Connection {
   private constructor(client: Client, { silenceMs, clock }: ConnectionOptions) {
     this.#client = client;
     const giveUp = (): void => this.destroy(`no answer within ${silenceMs} ms`, true);
-    this.#silence = new Silence(clock, silenceMs, giveUp);
+    this.#silence = makeSilence(clock, silenceMs, giveUp);
     // Without a listener the end of an idle connection would end the process.
     client.on('error', (fault) => this.destroy(fault.message));
     client.on('end', () => this.destroy('the connection ended'));
@@ -105,7 +105,7 @@ export class Connection {
     const connection = new Connection(client, options);
     onBegun?.(connection);
     const giveUp = () => connection.#stream.destroy(new Error('timeout expired'));
-    const connecting = new Silence(clock, connectTimeoutMs, giveUp);
+    const connecting = makeSilence(clock, connectTimeoutMs, giveUp);
     connecting.restartSilence(true);
     try {
       await client.connect();

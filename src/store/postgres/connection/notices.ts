@@ -26,75 +26,58 @@ interface NoticeOptions {
   readonly clock: Clock;
 }
 
-export class Notices {
-  readonly #options: NoticeOptions;
-  readonly #waiters = makeChangeWaiters(() => {
-    this.#beginListening();
+export function makeNotices({ sender, openConnection, clock }: NoticeOptions) {
+  const unsent = new Set<string>();
+  let listening: Promise<void> | undefined;
+  let connection: Connection | undefined;
+  let isClosed = false;
+  const beginListening = () => {
+    if (!isClosed) listening ??= listen();
+  };
+  const waiters = makeChangeWaiters(() => {
+    beginListening();
     return () => undefined;
   });
-  readonly #unsent = new Set<string>();
-  #listening: Promise<void> | undefined;
-  #connection: Connection | undefined;
-  #isClosed = false;
-
-  constructor(options: NoticeOptions) {
-    this.#options = options;
-  }
-
-  /** Resolves when the tenant may have changed since this call, on any node, or when the signal aborts. */
-  waitForNotice(storeId: string, ended: AbortSignal): Promise<void> {
-    return this.#waiters.waitForWake(storeId, ended);
-  }
-
-  /** Wakes the callers that wait on this node, and soon those on others. */
-  sendNotice(storeId: string): void {
-    this.#waiters.wake(storeId);
-    if (this.#unsent.size === 0) this.#options.clock.after(NOTICE_MS, () => void this.#flushNotices());
-    this.#unsent.add(storeId);
-  }
-
-  /** Destroys the connection, because its server is gone. A new one is then opened. */
-  restart(): void {
-    this.#connection?.destroy('the database is unavailable');
-  }
-
-  /** Sends the unsent notices, and closes the connection. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    if (this.#unsent.size > 0) await this.#flushNotices();
-    await this.#listening;
-    await this.#connection?.close();
-  }
-
-  async #flushNotices(): Promise<void> {
-    const storeIds = [...this.#unsent];
-    this.#unsent.clear();
-    // Prefer the session that listens, because its own lock does not count in NOTIFY.
-    const sent = this.#connection?.isOpen
-      ? this.#connection.query(NOTIFY, [storeIds])
-      : this.#options.sender.askRows(NOTIFY, [storeIds]);
-    // A lost notice only delays waiting callers.
-    await sent.catch(() => undefined);
-  }
-
-  #beginListening(): void {
-    if (!this.#isClosed) this.#listening ??= this.#listen();
-  }
-
-  async #listen(): Promise<void> {
-    const { openConnection, clock } = this.#options;
-    const again = (): void => {
-      this.#listening = undefined;
-      clock.after(RETRY_MS, () => this.#beginListening());
+  const listen = async () => {
+    const again = () => {
+      listening = undefined;
+      clock.after(RETRY_MS, beginListening);
     };
     try {
-      this.#connection = await openConnection();
-      await this.#connection.listen(CHANNEL, (storeId) => this.#waiters.wake(storeId), again);
+      connection = await openConnection();
+      await connection.listen(CHANNEL, waiters.wake, again);
       // Commits from before the lock may have sent no notice.
-      await this.#connection.query(`SELECT pg_advisory_lock_shared(${LISTENING_LOCK})`);
-      this.#waiters.wakeAll();
+      await connection.query(`SELECT pg_advisory_lock_shared(${LISTENING_LOCK})`);
+      waiters.wakeAll();
     } catch {
       again();
     }
-  }
+  };
+  const flushNotices = async () => {
+    const storeIds = [...unsent];
+    unsent.clear();
+    // Prefer the session that listens, because its own lock does not count in NOTIFY.
+    const sent = connection?.isOpen ? connection.query(NOTIFY, [storeIds]) : sender.askRows(NOTIFY, [storeIds]);
+    // A lost notice only delays waiting callers.
+    await sent.catch(() => undefined);
+  };
+  return {
+    /** Resolves when the tenant may have changed since this call, on any node, or when the signal aborts. */
+    waitForNotice: waiters.waitForWake,
+    /** Wakes the callers that wait on this node, and soon those on others. */
+    sendNotice: (storeId: string) => {
+      waiters.wake(storeId);
+      if (unsent.size === 0) clock.after(NOTICE_MS, () => void flushNotices());
+      unsent.add(storeId);
+    },
+    /** Destroys the connection, because its server is gone. A new one is then opened. */
+    restart: () => connection?.destroy('the database is unavailable'),
+    /** Sends the unsent notices, and closes the connection. */
+    async close() {
+      isClosed = true;
+      if (unsent.size > 0) await flushNotices();
+      await listening;
+      await connection?.close();
+    },
+  };
 }

@@ -1,8 +1,8 @@
 /** The connections of a node to one database server, by purpose, and whether the server can be used. */
 import type { Clock } from '../../../clock.ts';
-import { Availability, type AvailabilityOptions, type Servers } from './servers.ts';
+import { makeAvailability, type AvailabilityOptions, type Servers } from './servers.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
-import { Pool, SharedConnection } from './shared-connection.ts';
+import { makePool, shareConnection } from './shared-connection.ts';
 
 /** How the connections for each kind of statement are opened. */
 export interface ConnectionKinds {
@@ -27,59 +27,44 @@ export interface ServerConnectionsOptions extends Omit<AvailabilityOptions, 'onL
   readonly clock: Clock;
 }
 
-export class ServerConnections {
-  readonly readers: readonly SharedConnection[];
-  readonly pages: readonly SharedConnection[];
-  readonly writers: Pool;
-  readonly queries: Pool;
-  readonly #servers: Servers;
-  readonly #availability: Availability;
-  readonly #kinds: ConnectionKinds;
-  readonly #shared: SharedConnection[] = [];
+export type ServerConnections = ReturnType<typeof connectTo>;
 
-  constructor(servers: Servers, options: ServerConnectionsOptions) {
-    const { kinds, connections, clock, onLost } = options;
-    this.#servers = servers;
-    this.#kinds = kinds;
-    this.#availability = new Availability(servers, kinds.short, {
-      ...options,
-      onLost: () => {
-        for (const one of [...this.#shared, this.writers, this.queries]) one.destroy();
-        onLost?.();
-      },
-    });
-    const makeShared = (kind: ConnectionOptions) => new SharedConnection(kind, this.#availability);
-    const openMany = (kind: ConnectionOptions) => Array.from({ length: connections }, () => makeShared(kind));
-    this.readers = openMany(kinds.short);
-    this.pages = openMany(kinds.walks);
-    this.#shared.push(...this.readers, ...this.pages);
-    this.writers = new Pool(openMany(kinds.short), clock);
-    // One further connection is for tenants without a running query.
-    this.queries = new Pool([...openMany(kinds.long), makeShared(kinds.long)], clock);
-  }
-
-  get isAvailable(): boolean {
-    return this.#availability.isAvailable;
-  }
-
-  /** Makes one more connection, for keys or counts. */
-  share(): SharedConnection {
-    const shared = new SharedConnection(this.#kinds.control, this.#availability);
-    this.#shared.push(shared);
-    return shared;
-  }
-
-  /** Opens an unshared connection without time limits, for long work. */
-  async openOwn(): Promise<Connection> {
-    try {
-      return await Connection.open(this.#kinds.own, this.#servers.url);
-    } catch (fault) {
-      throw new ConnectionLost(reasonOf(fault));
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#availability.close();
-    await Promise.all([...this.#shared, this.writers, this.queries].map((one) => one.close()));
-  }
+export function connectTo(servers: Servers, options: ServerConnectionsOptions) {
+  const { kinds, connections, clock, onLost } = options;
+  const availability = makeAvailability(servers, kinds.short, {
+    ...options,
+    onLost() {
+      for (const one of all) one.destroy();
+      onLost?.();
+    },
+  });
+  const makeShared = (kind: ConnectionOptions) => shareConnection(kind, availability);
+  const openMany = (kind: ConnectionOptions) => Array.from({ length: connections }, () => makeShared(kind));
+  const [readers, pages] = [openMany(kinds.short), openMany(kinds.walks)];
+  const writers = makePool(openMany(kinds.short), clock);
+  // One further connection is for tenants without a running query.
+  const queries = makePool([...openMany(kinds.long), makeShared(kinds.long)], clock);
+  const all = [...readers, ...pages, writers, queries];
+  return {
+    readers,
+    pages,
+    writers,
+    queries,
+    isAvailable: availability.isUsable,
+    /** Makes one more connection, for keys or counts. */
+    share() {
+      const shared = makeShared(kinds.control);
+      all.push(shared);
+      return shared;
+    },
+    /** Opens an unshared connection without time limits, for long work. */
+    openOwn: () =>
+      Connection.open(kinds.own, servers.url).catch((fault: unknown) => {
+        throw new ConnectionLost(reasonOf(fault));
+      }),
+    async close() {
+      availability.close();
+      await Promise.all(all.map((one) => one.close()));
+    },
+  };
 }

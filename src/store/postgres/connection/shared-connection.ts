@@ -72,45 +72,85 @@ const BUSY = [CANCELED, LOCK_NOT_AVAILABLE, DEADLOCK];
 /** SQLSTATEs of a tenant's schema that was just removed. */
 const REMOVED = ['3F000', '42P01'];
 
-export class SharedConnection {
-  readonly #options: ConnectionOptions;
-  readonly #availability: Availability;
-  #connection: Connection | undefined;
+/** Keeps a connection open: opens another one after a loss. */
+function keepOpen(options: ConnectionOptions, availability: Availability) {
+  let connection: Connection | undefined;
   /** The newest connection, which may not be open yet. */
-  #begun: Connection | undefined;
-  #opening: Promise<Connection> | undefined;
-
-  constructor(options: ConnectionOptions, availability: Availability) {
-    this.#options = options;
-    this.#availability = availability;
-  }
-
-  /** Whether no statement is running. */
-  get isIdle(): boolean {
-    return this.#connection?.isIdle ?? true;
-  }
-
-  get isOpen(): boolean {
-    return this.#connection?.isOpen === true;
-  }
-
-  /** Runs a statement that can safely be repeated, and repeats it once if its connection is lost. */
-  async askRows<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
+  let begun: Connection | undefined;
+  let opening: Promise<Connection> | undefined;
+  const reopen = async () => {
+    const before = connection;
     try {
-      return await this.#twice((connection) => connection.query<R>(sql, values));
+      connection = await Connection.open(options, availability.url(), (one) => (begun = one));
+      void before?.close();
+      return connection;
     } catch (fault) {
-      throw this.#refuseFault(fault);
+      if (sqlStateOf(fault) === TOO_MANY_CONNECTIONS)
+        throw refuseForNow('SERVICE_BUSY', 'The database accepts no more connections.');
+      availability.suspect();
+      throw new ConnectionLost(reasonOf(fault));
+    } finally {
+      opening = undefined;
     }
-  }
+  };
+  return {
+    /** Whether no statement is running. */
+    get isIdle() {
+      return connection?.isIdle ?? true;
+    },
+    get isOpen() {
+      return connection?.isOpen === true;
+    },
+    /** Opens the connection unless it is open. Throws STORE_UNAVAILABLE or SERVICE_BUSY. */
+    requireOpen: async (): Promise<Connection> => {
+      availability.requireAvailable();
+      return connection?.isOpen ? connection : (opening ??= reopen());
+    },
+    destroy() {
+      for (const one of [connection, begun]) one?.destroy('the database is unavailable', true);
+    },
+    async close() {
+      await opening?.catch(() => undefined);
+      await connection?.close();
+    },
+  };
+}
 
+/** Turns a fault into a refusal. A server that is silent or accepts no writes counts as lost for all callers. */
+function refuseFault(fault: unknown, { lose }: Availability): unknown {
+  const state = sqlStateOf(fault) ?? '';
+  if (fault instanceof ConnectionLost && fault.isSilent) lose(fault.cause);
+  if (state === TAKES_NO_WRITES) lose('it accepts no writes');
+  if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
+  if (state === DISK_FULL) return refuseForNow('STORAGE_FULL', undefined, 30);
+  if (!BUSY.includes(state)) return fault;
+  const message = 'The database is busy, so nothing was written.';
+  return refuseForNow('SERVICE_BUSY', message);
+}
+
+export type SharedConnection = ReturnType<typeof shareConnection>;
+
+export function shareConnection(options: ConnectionOptions, availability: Availability) {
+  const kept = keepOpen(options, availability);
+  const { requireOpen } = kept;
+  const askTwice = async <T>(ask: (connection: Connection) => Promise<T>): Promise<T> => {
+    // If a connection could not be opened in time, there is no second try, because the caller has waited long enough.
+    const connection = await requireOpen();
+    try {
+      return await ask(connection);
+    } catch (fault) {
+      if (!(fault instanceof ConnectionLost) || fault.isSilent) throw fault;
+      return await ask(await requireOpen());
+    }
+  };
   /**
    * Runs work in one transaction. The work need not wait for its statements. If a lost connection undoes it, repeats it
    * once, but never after COMMIT was sent, because the outcome is then unknown.
    */
-  async transaction<T>(work: (connection: Connection) => Promise<T>, isAgain = false): Promise<T> {
+  const transaction = async <T>(work: (connection: Connection) => Promise<T>, isAgain = false): Promise<T> => {
     let isCommitSent = false;
     try {
-      const connection = await this.#requireOpen();
+      const connection = await requireOpen();
       try {
         connection.beginTransaction();
         const result = await work(connection);
@@ -124,81 +164,30 @@ export class SharedConnection {
       }
     } catch (fault) {
       const isUndone = fault instanceof ConnectionLost && !fault.isSilent && !isCommitSent;
-      if (isUndone && !isAgain) return this.transaction(work, true);
-      throw this.#refuseFault(fault);
+      if (isUndone && !isAgain) return transaction(work, true);
+      throw refuseFault(fault, availability);
     }
-  }
-
-  /**
-   * Runs a statement that can safely be repeated, until it has enough rows. For each try, `begin` returns a function
-   * that receives the rows. The caller handles a statement that exceeds its time limit.
-   */
-  async askUntil<R extends Row>(
-    { sql, values }: { readonly sql: string; readonly values: StatementValues },
-    begin: () => (row: R) => boolean,
-    options: CutOptions,
-  ): Promise<void> {
-    try {
-      await this.#twice((connection) => queryUntil(connection, sql, values, begin(), options));
-    } catch (fault) {
-      throw sqlStateOf(fault) === CANCELED ? fault : this.#refuseFault(fault);
-    }
-  }
-
-  destroy(): void {
-    for (const one of [this.#connection, this.#begun]) one?.destroy('the database is unavailable', true);
-  }
-
-  async close(): Promise<void> {
-    await this.#opening?.catch(() => undefined);
-    await this.#connection?.close();
-  }
-
-  /** Opens the connection unless it is open. Throws STORE_UNAVAILABLE or SERVICE_BUSY. */
-  async #requireOpen(): Promise<Connection> {
-    this.#availability.requireAvailable();
-    if (this.#connection?.isOpen) return this.#connection;
-    return (this.#opening ??= this.#reopen());
-  }
-
-  async #twice<T>(ask: (connection: Connection) => Promise<T>): Promise<T> {
-    // If a connection could not be opened in time, there is no second try, because the caller has waited long enough.
-    const connection = await this.#requireOpen();
-    try {
-      return await ask(connection);
-    } catch (fault) {
-      if (!(fault instanceof ConnectionLost) || fault.isSilent) throw fault;
-      return await ask(await this.#requireOpen());
-    }
-  }
-
-  /** Turns a fault into a refusal. A server that is silent or accepts no writes counts as lost for all callers. */
-  #refuseFault(fault: unknown): unknown {
-    const state = sqlStateOf(fault) ?? '';
-    if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.cause);
-    if (state === TAKES_NO_WRITES) this.#availability.lose('it accepts no writes');
-    if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
-    if (state === DISK_FULL) return refuseForNow('STORAGE_FULL', undefined, 30);
-    if (!BUSY.includes(state)) return fault;
-    const message = 'The database is busy, so nothing was written.';
-    return refuseForNow('SERVICE_BUSY', message);
-  }
-
-  async #reopen(): Promise<Connection> {
-    const before = this.#connection;
-    try {
-      this.#connection = await Connection.open(this.#options, this.#availability.url, (one) => (this.#begun = one));
-      void before?.close();
-      return this.#connection;
-    } catch (fault) {
-      if (sqlStateOf(fault) === TOO_MANY_CONNECTIONS)
-        throw refuseForNow('SERVICE_BUSY', 'The database accepts no more connections.');
-      this.#availability.suspect();
-      throw new ConnectionLost(reasonOf(fault));
-    } finally {
-      this.#opening = undefined;
-    }
-  }
+  };
+  return Object.assign(kept, {
+    transaction,
+    /** Runs a statement that can safely be repeated, and repeats it once if its connection is lost. */
+    askRows: <R extends Row>(sql: string, values: StatementValues): Promise<R[]> =>
+      askTwice((connection) => connection.query<R>(sql, values)).catch((fault: unknown) => {
+        throw refuseFault(fault, availability);
+      }),
+    /**
+     * Runs a statement that can safely be repeated, until it has enough rows. For each try, `begin` returns a function
+     * that receives the rows. The caller handles a statement that exceeds its time limit.
+     */
+    askUntil: <R extends Row>(
+      { sql, values }: { readonly sql: string; readonly values: StatementValues },
+      begin: () => (row: R) => boolean,
+      cut: CutOptions,
+    ): Promise<void> =>
+      askTwice((connection) => queryUntil(connection, sql, values, begin(), cut)).catch((fault: unknown) => {
+        throw sqlStateOf(fault) === CANCELED ? fault : refuseFault(fault, availability);
+      }),
+  });
 }
 
 const WAITING_MAX = 200;
@@ -209,64 +198,54 @@ interface Borrower {
   readonly giveUp: Timer;
 }
 
-export class Pool {
-  readonly #all: readonly SharedConnection[];
-  readonly #free: SharedConnection[];
-  readonly #waiting = new Set<Borrower>();
-  readonly #clock: Clock;
+export type Pool = ReturnType<typeof makePool>;
 
-  constructor(connections: readonly SharedConnection[], clock: Clock) {
-    this.#clock = clock;
-    this.#all = connections;
-    this.#free = [...connections];
-  }
-
-  /**
-   * Lends a connection, preferably the one at `place`, which knows the tenant. Throws SERVICE_BUSY if too many users
-   * wait or one waits too long.
-   */
-  async use<T>(place: number, work: (connection: SharedConnection) => Promise<T>): Promise<T> {
-    const connection = this.#takeFree(place) ?? (await this.#waitForFree());
-    try {
-      return await work(connection);
-    } finally {
-      const [next] = this.#waiting;
-      if (next) {
-        this.#waiting.delete(next);
-        next.giveUp.close();
-        next.lend(connection);
-      } else this.#free.push(connection);
-    }
-  }
-
-  get poolMeasures(): PoolMeasures {
-    const size = this.#all.filter(({ isOpen }) => isOpen).length;
-    return { size, inUse: this.#all.length - this.#free.length, waiting: this.#waiting.size };
-  }
-
-  destroy(): void {
-    for (const connection of this.#all) connection.destroy();
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#all.map((connection) => connection.close()));
-  }
-
-  #takeFree(place: number): SharedConnection | undefined {
-    const preferred = this.#free.indexOf(this.#all[place % this.#all.length]!);
-    return preferred >= 0 ? this.#free.splice(preferred, 1)[0] : this.#free.pop();
-  }
-
-  #waitForFree(): Promise<SharedConnection> {
+export function makePool(all: readonly SharedConnection[], clock: Clock) {
+  const free = [...all];
+  const waiting = new Set<Borrower>();
+  const takeFree = (place: number): SharedConnection | undefined => {
+    const preferred = free.indexOf(all[place % all.length]!);
+    return preferred >= 0 ? free.splice(preferred, 1)[0] : free.pop();
+  };
+  const waitForFree = (): Promise<SharedConnection> => {
     const busy = (): Refusal => refuseForNow('SERVICE_BUSY', 'All connections to the database are in use.');
-    if (this.#waiting.size >= WAITING_MAX) throw busy();
+    if (waiting.size >= WAITING_MAX) throw busy();
     return new Promise((lend, reject) => {
-      const giveUp = this.#clock.after(WAIT_MS, () => {
-        this.#waiting.delete(waiting);
+      const giveUp = clock.after(WAIT_MS, () => {
+        waiting.delete(borrower);
         reject(busy());
       });
-      const waiting: Borrower = { lend, giveUp };
-      this.#waiting.add(waiting);
+      const borrower = { lend, giveUp };
+      waiting.add(borrower);
     });
-  }
+  };
+  return {
+    /**
+     * Lends a connection, preferably the one at `place`, which knows the tenant. Throws SERVICE_BUSY if too many users
+     * wait or one waits too long.
+     */
+    async use<T>(place: number, work: (connection: SharedConnection) => Promise<T>): Promise<T> {
+      const connection = takeFree(place) ?? (await waitForFree());
+      try {
+        return await work(connection);
+      } finally {
+        const [next] = waiting;
+        if (next) {
+          waiting.delete(next);
+          next.giveUp.close();
+          next.lend(connection);
+        } else free.push(connection);
+      }
+    },
+    get poolMeasures(): PoolMeasures {
+      const size = all.filter(({ isOpen }) => isOpen).length;
+      return { size, inUse: all.length - free.length, waiting: waiting.size };
+    },
+    destroy() {
+      for (const connection of all) connection.destroy();
+    },
+    async close() {
+      await Promise.all(all.map((connection) => connection.close()));
+    },
+  };
 }

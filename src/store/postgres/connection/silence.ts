@@ -7,43 +7,32 @@ import { every, type Clock, type Timer } from '../../../clock.ts';
 
 const STEP_MS = 100;
 
-export class Silence {
-  readonly #clock: Clock;
-  readonly #msMax: number;
-  readonly #giveUp: () => void;
+/** `giveUp` runs when the silence has lasted longer than `msMax`. */
+export function makeSilence(clock: Clock, msMax: number, giveUp: () => void) {
   /** The timer. It runs only while a response is due. */
-  #watch: Timer | undefined;
-  #isWaiting = false;
-  #isCounting = false;
-  #steps = 0;
-
-  /** `giveUp` runs when the silence has lasted longer than `msMax`. */
-  constructor(clock: Clock, msMax: number, giveUp: () => void) {
-    this.#clock = clock;
-    this.#msMax = msMax;
-    this.#giveUp = giveUp;
-  }
-
-  /** Restarts at zero. `isWaiting` is whether a response is due. */
-  restartSilence(isWaiting: boolean): void {
-    this.#isWaiting = isWaiting;
-    this.#steps = 0;
-    if (isWaiting) this.#watch ??= every(this.#clock, STEP_MS, () => this.#countStep());
-  }
-
-  close(): void {
-    this.#isWaiting = false;
-    this.#watch?.close();
-    this.#watch = undefined;
-  }
-
-  #countStep(): void {
-    if (!this.#isWaiting) return this.close();
-    if (this.#isCounting) return;
-    this.#isCounting = true;
+  let watch: Timer | undefined;
+  let [isDue, isCounting, steps] = [false, false, 0];
+  const countStep = () => {
+    if (!isDue) return silence.close();
+    if (isCounting) return;
+    isCounting = true;
     setImmediate(() => {
-      this.#isCounting = false;
-      if (this.#isWaiting && ++this.#steps * STEP_MS > this.#msMax) this.#giveUp();
+      isCounting = false;
+      if (isDue && ++steps * STEP_MS > msMax) giveUp();
     });
-  }
+  };
+  const silence = {
+    /** Restarts at zero. `isWaiting` is whether a response is due. */
+    restartSilence(isWaiting: boolean) {
+      isDue = isWaiting;
+      steps = 0;
+      if (isWaiting) watch ??= every(clock, STEP_MS, countStep);
+    },
+    close() {
+      isDue = false;
+      watch?.close();
+      watch = undefined;
+    },
+  };
+  return silence;
 }

@@ -5,12 +5,9 @@
  */
 import type { Clock } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
-import type { Page, QueryRequest } from '../../../pims/pims-port.ts';
-import { formatPosition } from '../../../pims/reads/query.ts';
-import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
-import { PageFiller } from '../../pims/page.ts';
+import type { Page } from '../../../pims/pims-port.ts';
 import type { SharedConnection } from '../connection/shared-connection.ts';
-import { LARGE_PAGE, type JoinedPageRow, type LoadedRow, type PageQuestion } from './page-sql.ts';
+import { LARGE_PAGE, type JoinedPageRow, type PageQuestion } from './page-sql.ts';
 
 interface Batch<Answer, Question> extends PromiseWithResolvers<ReadonlyMap<Question, Answer>> {
   readonly questions: Set<Question>;
@@ -20,84 +17,48 @@ interface Batch<Answer, Question> extends PromiseWithResolvers<ReadonlyMap<Quest
 const RUNNING_MAX = 2;
 const KEYS_MAX = 256;
 
-export class KeyBatch<Answer, Question = string> {
-  readonly #load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>;
-  readonly #waiting: Batch<Answer, Question>[] = [];
-  #running = 0;
-  #isPlanned = false;
-
-  /** `load` returns the answers; a question without an answer is left out. */
-  constructor(load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>) {
-    this.#load = load;
-  }
-
-  async askKey(question: Question): Promise<Answer | undefined> {
-    let batch = this.#waiting.at(-1);
+/**
+ * Makes the function that asks for the answer to a question. `load` returns the answers; a question without an answer
+ * is left out.
+ */
+export function makeKeyBatch<Answer, Question = string>(
+  load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>,
+) {
+  const waiting: Batch<Answer, Question>[] = [];
+  let running = 0;
+  let isPlanned = false;
+  const sendKeys = () => {
+    while (running < RUNNING_MAX) {
+      const batch = waiting.shift();
+      if (!batch) return;
+      running++;
+      void load([...batch.questions])
+        .then(batch.resolve, batch.reject)
+        .finally(() => {
+          running--;
+          sendKeys();
+        });
+    }
+  };
+  /** Sends the statement at the end of this round of the event loop, with all questions that have arrived. */
+  const planKeys = () => {
+    if (isPlanned || running >= RUNNING_MAX) return;
+    isPlanned = true;
+    setImmediate(() => {
+      isPlanned = false;
+      sendKeys();
+    });
+  };
+  return async (question: Question): Promise<Answer | undefined> => {
+    let batch = waiting.at(-1);
     if (!batch || (batch.questions.size >= KEYS_MAX && !batch.questions.has(question))) {
       batch = { ...Promise.withResolvers<ReadonlyMap<Question, Answer>>(), questions: new Set() };
-      this.#waiting.push(batch);
-      this.#plan();
+      waiting.push(batch);
+      planKeys();
     }
     batch.questions.add(question);
     return (await batch.promise).get(question);
-  }
-
-  /** Sends the statement at the end of this round of the event loop, with all questions that have arrived. */
-  #plan(): void {
-    if (this.#isPlanned || this.#running >= RUNNING_MAX) return;
-    this.#isPlanned = true;
-    setImmediate(() => {
-      this.#isPlanned = false;
-      this.#sendKeys();
-    });
-  }
-
-  #sendKeys(): void {
-    while (this.#running < RUNNING_MAX) {
-      const batch = this.#waiting.shift();
-      if (!batch) return;
-      this.#running++;
-      void this.#load([...batch.questions])
-        .then(batch.resolve, batch.reject)
-        .finally(() => {
-          this.#running--;
-          this.#sendKeys();
-        });
-    }
-  }
-}
-
-/** Collects a page row by row. */
-export class PageRows {
-  readonly #filler: PageFiller;
-  readonly #hasLines: boolean;
-  last: LoadedRow | undefined;
-
-  constructor({ limit, bytesMax, hasLines = false }: Pick<QueryRequest, 'limit' | 'bytesMax' | 'hasLines'>) {
-    this.#filler = new PageFiller(limit, bytesMax);
-    this.#hasLines = hasLines;
-  }
-
-  /** Whether the first order is larger than a response may be. */
-  get isTooLarge(): boolean {
-    return this.#hasLines && this.#filler.bytesOfFirst > ORDER_CHARACTERS_MAX;
-  }
-
-  /** Adds a row: a record, or further lines of the previous order. Returns false to end the statement early. */
-  takeRow(row: LoadedRow): boolean {
-    const [key, record, , lines, , value] = row;
-    const isSame = key === this.last?.[0];
-    this.last = row;
-    const position = value === null ? key : formatPosition(value, key);
-    const isTaken = isSame
-      ? this.#filler.takeLines(lines ?? '')
-      : this.#filler.takeRecord(position, record, lines ?? '') || this.#filler.isLong;
-    return isTaken && !this.isTooLarge;
-  }
-
-  get page(): Page {
-    return this.#hasLines ? this.#filler.pageWithLines : this.#filler.page;
-  }
+  };
 }
 
 /**
@@ -132,84 +93,58 @@ interface WaitingQuestion extends PromiseWithResolvers<SharedPage> {
   readonly question: PageQuestion;
 }
 
-/** Runs short queries. Waiting queries of the same shape share a statement. */
-export class PageBatch {
-  /** Connections without a statement of this tenant. It has at most one on each, so that other tenants wait for few. */
-  readonly #free: SharedConnection[];
-  readonly #isOutdated: (question: PageQuestion, fieldsVersion: number) => Promise<boolean>;
-  readonly #clock: Clock;
-  readonly #shapes = new Map<string, SharedShape>();
+/**
+ * Makes the function that runs short queries. Waiting queries of the same shape share a statement. The tenant has at
+ * most one on each connection, so that other tenants wait for few. `isOutdated` returns whether a node has added a
+ * field since the question was built.
+ */
+export function makePageBatch(
+  connections: readonly SharedConnection[],
+  isOutdated: (question: PageQuestion, fieldsVersion: number) => Promise<boolean>,
+  clock: Clock,
+) {
+  /** Connections without a statement of this tenant. */
+  const free = [...connections];
+  const shapes = new Map<string, SharedShape>();
   /** Shapes with waiting questions; the first is sent next. */
-  readonly #waiting = new Set<SharedShape>();
-  #pausedUntil = 0;
-  #isPlanned = false;
-
-  /** `isOutdated` returns whether a node has added a field since the question was built. */
-  constructor(
-    connections: readonly SharedConnection[],
-    isOutdated: (question: PageQuestion, fieldsVersion: number) => Promise<boolean>,
-    clock: Clock,
-  ) {
-    this.#free = [...connections];
-    this.#isOutdated = isOutdated;
-    this.#clock = clock;
-  }
-
-  async askPage(question: PageQuestion): Promise<SharedPage> {
-    const shape = this.#shapeOf(question);
-    if (this.#isPaused(shape) || (shape.large.size > 0 && shape.large.has(valuesOf(question)))) return undefined;
-    const waiting = { question, ...Promise.withResolvers<SharedPage>() };
-    shape.waiting.push(waiting);
-    this.#waiting.add(shape);
-    this.#plan();
-    return waiting.promise;
-  }
-
-  #isPaused(shape: SharedShape): boolean {
-    return this.#clock.elapsed() < Math.max(this.#pausedUntil, shape.pausedUntil);
-  }
-
-  #shapeOf({ shape: name, limit }: PageQuestion): SharedShape {
-    let shape = this.#shapes.get(name);
-    if (shape) return shape;
-    if (this.#shapes.size >= SHAPES_MAX) this.#shapes.clear();
-    shape = { waiting: [], records: limit, pausedUntil: 0, large: new Set() };
-    this.#shapes.set(name, shape);
-    return shape;
-  }
-
+  const waiting = new Set<SharedShape>();
+  let pausedUntil = 0;
+  let isPlanned = false;
+  const isPaused = (shape: SharedShape) => clock.elapsed() < Math.max(pausedUntil, shape.pausedUntil);
+  const shapeOf = ({ shape: name, limit }: PageQuestion): SharedShape => {
+    if (shapes.size >= SHAPES_MAX && !shapes.has(name)) shapes.clear();
+    return shapes.getOrInsertComputed(name, () => ({ waiting: [], records: limit, pausedUntil: 0, large: new Set() }));
+  };
   /** Sends the questions that have arrived by the end of this round of the event loop. */
-  #plan(): void {
-    if (this.#isPlanned || this.#free.length === 0 || this.#waiting.size === 0) return;
-    this.#isPlanned = true;
+  const planPages = () => {
+    if (isPlanned || free.length === 0 || waiting.size === 0) return;
+    isPlanned = true;
     setImmediate(() => {
-      this.#isPlanned = false;
-      while (this.#free.length > 0 && this.#waiting.size > 0) void this.#sendPages(this.#free.shift()!);
+      isPlanned = false;
+      while (free.length > 0 && waiting.size > 0) void sendPages(free.shift()!);
     });
-  }
-
-  async #sendPages(connection: SharedConnection): Promise<void> {
-    const shape = this.#waiting.values().next().value!;
+  };
+  const sendPages = async (connection: SharedConnection) => {
+    const shape = waiting.values().next().value!;
     const most = Math.min(QUESTIONS_MAX, Math.floor(RECORDS_MAX / Math.max(1, shape.records)));
     const sent = shape.waiting.splice(0, Math.max(1, most));
-    this.#waiting.delete(shape);
-    if (shape.waiting.length > 0) this.#waiting.add(shape);
+    waiting.delete(shape);
+    if (shape.waiting.length > 0) waiting.add(shape);
     try {
       const questions = sent.map(({ question }) => question);
-      const pages = this.#isPaused(shape) ? [] : await this.#loadPages(connection, shape, questions);
+      const pages = isPaused(shape) ? [] : await loadPages(connection, shape, questions);
       for (const [at, { resolve }] of sent.entries()) resolve(pages[at]);
     } catch (fault) {
       for (const { reject } of sent) reject(fault);
     }
-    this.#free.push(connection);
-    this.#plan();
-  }
-
-  async #loadPages(
+    free.push(connection);
+    planPages();
+  };
+  const loadPages = async (
     connection: SharedConnection,
     shape: SharedShape,
     questions: readonly PageQuestion[],
-  ): Promise<SharedPage[]> {
+  ): Promise<SharedPage[]> => {
     const { sql, limit, values } = questions[0]!;
     const lists = values.map((_, at) => questions.map((question) => question.values[at]!));
     const after = questions.map((question) => question.after);
@@ -218,23 +153,37 @@ export class PageBatch {
       rows = await connection.askRows<JoinedPageRow>(sql(), [[...questions.keys()], after, limit, ...lists]);
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'SERVICE_BUSY')) throw fault;
-      this.#pausedUntil = this.#clock.elapsed() + TENANT_PAUSE_MS;
-      shape.pausedUntil = this.#clock.elapsed() + SHAPE_PAUSE_MS;
+      pausedUntil = clock.elapsed() + TENANT_PAUSE_MS;
+      shape.pausedUntil = clock.elapsed() + SHAPE_PAUSE_MS;
       return [];
     }
     shape.records = Math.max(...rows.map(([, , count]) => count));
-    if (await this.#isOutdated(questions[0]!, rows[0]![4])) return questions.map(() => null);
-    const pages: SharedPage[] = [];
-    for (const [at, records, count, last] of rows) {
-      const question = questions[at]!;
-      if (records === LARGE_PAGE) {
-        if (shape.large.size >= LARGE_MAX) shape.large.clear();
-        shape.large.add(valuesOf(question));
-      } else if (Buffer.byteLength(records) - BRACKETS <= question.bytesMax)
-        pages[at] = { records, next: count > limit ? last : null };
-    }
-    return pages;
+    if (await isOutdated(questions[0]!, rows[0]![4])) return questions.map(() => null);
+    return pagesOf(rows, shape, questions);
+  };
+  return async (question: PageQuestion): Promise<SharedPage> => {
+    const shape = shapeOf(question);
+    if (isPaused(shape) || (shape.large.size > 0 && shape.large.has(valuesOf(question)))) return undefined;
+    const asked = { question, ...Promise.withResolvers<SharedPage>() };
+    shape.waiting.push(asked);
+    waiting.add(shape);
+    planPages();
+    return asked.promise;
+  };
+}
+
+/** Returns the pages of the questions, except those that have to be read separately. */
+function pagesOf(rows: readonly JoinedPageRow[], { large }: SharedShape, questions: readonly PageQuestion[]) {
+  const pages: SharedPage[] = [];
+  for (const [at, records, count, last] of rows) {
+    const question = questions[at]!;
+    if (records === LARGE_PAGE) {
+      if (large.size >= LARGE_MAX) large.clear();
+      large.add(valuesOf(question));
+    } else if (Buffer.byteLength(records) - BRACKETS <= question.bytesMax)
+      pages[at] = { records, next: count > question.limit ? last : null };
   }
+  return pages;
 }
 
 const valuesOf = ({ values }: PageQuestion): string => JSON.stringify(values);

@@ -36,32 +36,42 @@ export interface PostgresWriteQueueOptions {
   readonly onCommit: () => void;
 }
 
-export class PostgresWriteQueue {
-  readonly #options: PostgresWriteQueueOptions;
+export function makePostgresQueue({ writers, schemaWriters, place, clock, lock, onCommit }: PostgresWriteQueueOptions) {
   /** The numbers to try before the tenant is locked. Other nodes may have assigned them already. */
-  #expected = NUMBERS_GUESSED;
-  #waiting: PostgresWrite[] = [];
-  #isWorking = false;
-
-  constructor(options: PostgresWriteQueueOptions) {
-    this.#options = options;
-  }
-
-  /** Runs a script inside the next transaction. Resolves when its outcome is on disk. */
-  enqueueScript<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
-    this.#waiting.push({ begin, resolve, reject, since: this.#options.clock.elapsed(), size });
-    if (!this.#isWorking) {
-      this.#isWorking = true;
-      setImmediate(() => void this.#flushScripts());
+  let expected = NUMBERS_GUESSED;
+  const waiting: PostgresWrite[] = [];
+  let isWorking = false;
+  const runGroup = async (connection: Connection, begins: readonly Begin[]): Promise<unknown[]> => {
+    const group = new WriteGroup(connection, begins, expected);
+    const outcomes = await group.runScripts(lock(connection));
+    expected = group.next;
+    return outcomes;
+  };
+  /**
+   * Commits writes together. A fault of one undoes them all. Each then runs in a separate transaction, so that the
+   * fault affects no other.
+   */
+  const commitGroup = async (
+    connection: SharedConnection,
+    writes: readonly PostgresWrite[],
+    isOnCoordinator = false,
+  ) => {
+    try {
+      const begins = writes.map(({ begin }) => begin);
+      const outcomes = await connection.transaction((open) => runGroup(open, begins));
+      for (const [index, { resolve }] of writes.entries()) resolve(outcomes[index] as never);
+      onCommit();
+    } catch (fault) {
+      if (writes.length > 1 && !(fault instanceof Refusal))
+        for (const item of writes) await commitGroup(connection, [item]);
+      else if (fault instanceof DatabaseError && fault.routine === ONLY_ON_COORDINATOR && !isOnCoordinator)
+        await schemaWriters.use(0, (writer) => commitGroup(writer, writes, true));
+      else answerAll(writes, fault);
     }
-    return promise;
-  }
-
-  async #flushScripts(): Promise<void> {
-    const { writers, place, clock } = this.#options;
-    while (this.#waiting.length > 0) {
-      const group = takeGroup(this.#waiting).filter((item) => {
+  };
+  const flushScripts = async () => {
+    while (waiting.length > 0) {
+      const group = takeGroup(waiting).filter((item) => {
         const isLate = clock.elapsed() - item.since > WAIT_MS;
         if (isLate)
           item.resolve(refuseForNow('SERVICE_BUSY', 'Too many writes are waiting; nothing was written.') as never);
@@ -69,41 +79,21 @@ export class PostgresWriteQueue {
       });
       if (group.length === 0) continue;
       await writers
-        .use(place, (connection) => this.#commitGroup(connection, group))
+        .use(place, (connection) => commitGroup(connection, group))
         .catch((fault: unknown) => answerAll(group, fault));
     }
-    this.#isWorking = false;
-  }
-
-  /**
-   * Commits writes together. A fault of one undoes them all. Each then runs in a separate transaction, so that the
-   * fault affects no other.
-   */
-  async #commitGroup(
-    connection: SharedConnection,
-    writes: readonly PostgresWrite[],
-    isOnCoordinator = false,
-  ): Promise<void> {
-    try {
-      const begins = writes.map(({ begin }) => begin);
-      const outcomes = await connection.transaction((open) => this.#runGroup(open, begins));
-      for (const [index, { resolve }] of writes.entries()) resolve(outcomes[index] as never);
-      this.#options.onCommit();
-    } catch (fault) {
-      if (writes.length > 1 && !(fault instanceof Refusal))
-        for (const item of writes) await this.#commitGroup(connection, [item]);
-      else if (fault instanceof DatabaseError && fault.routine === ONLY_ON_COORDINATOR && !isOnCoordinator)
-        await this.#options.schemaWriters.use(0, (writer) => this.#commitGroup(writer, writes, true));
-      else answerAll(writes, fault);
+    isWorking = false;
+  };
+  /** Runs a script inside the next transaction. Resolves when its outcome is on disk. */
+  return function enqueueScript<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
+    waiting.push({ begin, resolve, reject, since: clock.elapsed(), size });
+    if (!isWorking) {
+      isWorking = true;
+      setImmediate(() => void flushScripts());
     }
-  }
-
-  async #runGroup(connection: Connection, begins: readonly Begin[]): Promise<unknown[]> {
-    const group = new WriteGroup(connection, begins, this.#expected);
-    const outcomes = await group.runScripts(this.#options.lock(connection));
-    this.#expected = group.next;
-    return outcomes;
-  }
+    return promise;
+  };
 }
 
 /** Takes the first waiting writes: at least one, and at most GROUP_SIZE_MAX steps together. */

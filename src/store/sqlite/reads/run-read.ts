@@ -7,16 +7,12 @@ import type { OrderFound, Page, RecordFound } from '../../../pims/pims-port.ts';
 import type { Json } from '../../../pims/rules/json.ts';
 import { refuseLargeOrder } from '../../../pims/rules/order.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
-import {
-  renderItem,
-  renderStorefrontOrders,
-  type LookedUp,
-  type OrderWithItems,
-} from '../../../pims/reads/storefront.ts';
+import { renderStorefrontOrders, type OrderWithItems } from '../../../pims/reads/storefront.ts';
 import { formatPosition, parsePosition } from '../../../pims/reads/query.ts';
-import { sortKey, type Values } from '../../../pims/rules/values.ts';
+import { sortKey } from '../../../pims/rules/values.ts';
 import type { Bound, Statement } from '../../sql/writing.ts';
 import { LookRows } from '../../pims/look-sql.ts';
+import { parseOrder, TOO_LARGE, type LookupFound } from '../../pims/lookups.ts';
 import { PageFiller } from '../../pims/page.ts';
 import { CUT_SHORT, errcodeOf, type Budget, type Database } from '../files/database.ts';
 import type { PageSql } from './page-sql.ts';
@@ -54,8 +50,6 @@ interface RowsRead extends Pick<Statement, 'sql' | 'values'> {
 
 /** The result for a page with too many records for the event loop. */
 export const TOO_LONG = Symbol('too long');
-/** The result of a lookup that is too large for one response. */
-export const TOO_LARGE = 'too large';
 
 /** Plain data, so that it can be sent to a thread. */
 export type Read = RecordRead | PageRead | LookupRead | RowsRead;
@@ -63,8 +57,7 @@ interface Found {
   page: Page;
   record: RecordFound | undefined;
   order: OrderFound | undefined;
-  /** One result for each number, in their order. */
-  lookup: readonly LookedUp[] | typeof TOO_LARGE;
+  lookup: LookupFound;
   rows: Pick<LookRows, 'rows'>;
 }
 export type FoundBy<R extends Read> = Found[R['kind']];
@@ -162,7 +155,7 @@ function readRecord(db: Database, { kind, sql, key }: RecordRead): RecordFound |
   return kind === 'record' ? { record, tag } : { order: record, lines: lines === '[]' ? null : lines!, tag };
 }
 
-function lookUp(db: Database, read: LookupRead, place: Place): readonly LookedUp[] | typeof TOO_LARGE {
+function lookUp(db: Database, read: LookupRead, place: Place): LookupFound {
   const { sql, referenceNumbers, recordsMax } = read;
   const found = referenceNumbers.map((): OrderWithItems[] => []);
   let characters = 0;
@@ -172,8 +165,7 @@ function lookUp(db: Database, read: LookupRead, place: Place): readonly LookedUp
   for (const [at, order, lines] of db[fetch]<LookupRow>(sql, JSON.stringify(referenceNumbers), recordsMax + 1)) {
     characters += order.length + lines.length;
     if (++records > recordsMax || characters > LOOKUP_CHARACTERS_MAX) return TOO_LARGE;
-    const items = (JSON.parse(lines) as Values[]).map(renderItem);
-    found[at]!.push({ order: JSON.parse(order) as Values, items });
+    found[at]!.push(parseOrder(order, lines));
   }
   return found.map((orders, at) => renderStorefrontOrders(referenceNumbers[at]!, orders));
 }

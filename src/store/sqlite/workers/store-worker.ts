@@ -6,7 +6,8 @@ import type { Json, Rendered } from '../../../pims/rules/json.ts';
 import { Database, errcodeOf, faultOf, withDatabase } from '../files/database.ts';
 import { faultsOfFile } from '../files/whole-files.ts';
 import { migrate, type Owner } from '../files/migrate.ts';
-import { runRead, TOO_LARGE, type FoundBy, type Read } from '../reads/run-read.ts';
+import { TOO_LARGE } from '../../pims/lookups.ts';
+import { runRead, type FoundBy, type Read } from '../reads/run-read.ts';
 
 export type Job =
   | { kind: 'read'; file: string; read: Read; budgetMs: number }
