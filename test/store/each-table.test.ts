@@ -4,7 +4,7 @@
  * out is listed with its reason.
  */
 import assert from 'node:assert/strict';
-import { copyFileSync, cpSync, globSync, rmSync } from 'node:fs';
+import { copyFileSync, globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
@@ -113,7 +113,7 @@ test('check finds rows of any table that are removed, changed or doubled', async
 });
 
 /**
- * Moves a store, or continues a move, and calls `copied` when everything is copied and nothing is compared yet. Returns
+ * Moves a store, and calls `copied` when everything is copied and nothing is compared yet. Returns
  * the message of the refusal.
  */
 async function moveInto(from: string, to: string, copied: () => void): Promise<string | undefined> {
@@ -135,25 +135,20 @@ async function moveInto(from: string, to: string, copied: () => void): Promise<s
 }
 
 test('a move finds rows of any table of the copy that are removed, changed or doubled', async () => {
-  const [from, begun, to] = [newFolder(), newFolder(), newFolder()];
+  const [from, to] = [newFolder(), newFolder()];
   await fill(openFolder(from));
-  for (const [file, table] of listAll(from))
+  const tables = listAll(from);
+  for (const [file, table] of tables)
     if (readRows(join(from, file), table) === '[]') insertRow(join(from, file), table);
-  const stopped = new Error('stopped');
-  const stop = (): never => {
-    throw stopped;
-  };
-  await assert.rejects(moveInto(from, begun, stop), stopped);
-  // The table that is copied last is copied again each time, so that the damage follows.
-  const [last] = listAll(begun).find(([, table]) => table === 'ORDER_LINEITEMS')!;
-  damage(join(begun, last), 'ORDER_LINEITEMS', 'removed');
   const passed: string[] = [];
-  for (const [file, table] of listAll(begun).filter(([, name]) => [undefined, RENAMED].includes(NOT_MOVED[name])))
+  for (const [, table] of tables.filter(([, name]) => [undefined, RENAMED].includes(NOT_MOVED[name])))
     for (const kind of Object.keys(DAMAGES)) {
       rmSync(to, { recursive: true, force: true });
-      cpSync(begun, to, { recursive: true });
       let rows = 0;
-      const message = await moveInto(from, to, () => (rows = damage(join(to, file), table, kind)));
+      const message = await moveInto(from, to, () => {
+        const [file] = listAll(to).find(([, name]) => name === table)!;
+        rows = damage(join(to, file), table, kind);
+      });
       assert.ok(rows > 0, `${table} needs a row in this test`);
       if (message === undefined) passed.push(`${table} ${kind}`);
       else assert.match(message, /differs/);

@@ -80,15 +80,11 @@ suite('check', () => {
     assert.deepEqual([code, report.findings, report.count, report.isWhole], [0, [], 0, true]);
     assert.ok(report.orders >= 7 && report.lines === 13, JSON.stringify(report));
     const { stdout } = await service.command('check');
-    assert.match(
-      stdout,
-      /^(Indexes were not compared.*\n)?Checked \d+ orders with 13 lines \(tenants: 1\) in .* s: all is well\.\n$/,
-    );
+    assert.match(stdout, /^Checked \d+ orders with 13 lines \(tenants: 1\) in .* s: all is well\.\n$/);
   });
 
   if (STORE === 'postgres')
-    test('compares indexes with their tables if amcheck is installed, and reports an invalid index', async () => {
-      await runStatement(service.place, 'CREATE EXTENSION amcheck');
+    test('reports an invalid index', async () => {
       const whole = (await service.command('check', '--json')).json() as Report;
       assert.deepEqual([whole.count, whole.notes], [0, []]);
       const index = `'storeroom."API_KEYS_TEAM_ID"'::regclass`;

@@ -114,7 +114,7 @@ async function checkStoreOrBackup(context: CommandContext, backup: string | unde
 }
 
 const MOVE_HELP =
-  'Copy everything into an empty store and compare both. Stop the service first. To resume a move, run it again.';
+  'Copy everything into an empty store and compare both. Stop the service first. If a move is interrupted, run it again; it copies everything again.';
 
 export const addMoveCommand: AddCommands = (program, context) => {
   const command: Command = addCommand(

@@ -1,8 +1,8 @@
 /**
  * Begin here: copies one store into another, without sessions and deliveries, then compares both. An interrupted move
- * continues after the last key in the target. Source: decision 0021.
+ * starts again. Source: decision 0021.
  */
-import { createHash, hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { orThrow, Refusal, refuseCommand } from '../../errors.ts';
 import type { Dictionaries, RecordType } from '../../pims/rules/fields.ts';
 import { addField } from '../../pims/writes/writes.ts';
@@ -11,7 +11,6 @@ import {
   countRows,
   keyOf,
   listTables,
-  loadLastKey,
   loadRows,
   refuseUnfinished,
   type MoveStore,
@@ -50,19 +49,19 @@ const BATCH_ROWS_MAX = 2000;
 /** Approximate number of characters in a batch, so batches of long records have fewer rows. */
 const BATCH_CHARACTERS = 2_000_000;
 
-/** Moves a store, or continues an interrupted move. Throws COMMAND_REFUSED if the target already has tenants. */
+/** Moves a store. Throws COMMAND_REFUSED if the target already has tenants, unless they are from an unfinished move. */
 export async function moveStore(
   { store: source, name: sourceName }: MoveEnd,
   target: MoveEnd,
   { start, advance }: MoveProgress,
 ): Promise<{ tenants: number; tables: MovedTable[] }> {
   const { store } = target;
-  if ((await source.unfinishedMove()) !== undefined) throw refuseUnfinished(sourceName);
+  if (await source.isUnfinished()) throw refuseUnfinished(sourceName);
   await source.takeAlone();
   const tenants = await source.tenants.listTenants();
   if (tenants.length === 0) throw refuseCommand(`There are no tenants in ${sourceName}, so there is nothing to move.`);
   await store.takeAlone();
-  await claimTarget(target, identify(tenants));
+  await clearTarget(target);
 
   const copies = new Map<string, Tenant>();
   for (const tenant of tenants) copies.set(tenant.teamId, await copyTenant(tenant, source, store));
@@ -82,34 +81,25 @@ export async function moveStore(
   return { tenants: tenants.length, tables };
 }
 
-/** Identifies a source by its tenants and the random names of their inventory systems. */
-const identify = (tenants: readonly Tenant[]) =>
-  hash('sha256', JSON.stringify(tenants.map(({ teamId, storeId }) => [teamId, storeId])), 'hex');
-
-async function claimTarget({ store, name }: MoveEnd, source: string): Promise<void> {
-  const begun = await store.unfinishedMove();
-  if (begun === undefined) {
-    if ((await store.tenants.listTenants()).length > 0)
-      throw refuseCommand(`There are tenants in ${name} already. Move into an empty store.`);
-    await store.beginMove(source);
-  } else if (begun !== source)
-    throw refuseCommand(
-      `An unfinished move into ${name} began with another source, or tenants of the source were created or removed ` +
-        `since then. Finish that move, or empty ${name}.`,
-    );
+/** Marks the target as unfinished, and deletes what an interrupted move has left in it. */
+async function clearTarget({ store, name }: MoveEnd): Promise<void> {
+  const tenants = await store.tenants.listTenants();
+  if (!(await store.isUnfinished())) {
+    if (tenants.length > 0) throw refuseCommand(`There are tenants in ${name} already. Move into an empty store.`);
+    await store.beginMove();
+  }
+  for (const tenant of tenants) await store.tenants.deleteTenant(tenant);
 }
 
-/** Creates the tenant, its settings and its custom fields if they do not exist, and returns the tenant. */
+/** Creates the tenant with its settings and its custom fields, and returns it. */
 async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore): Promise<Tenant> {
   const { teamId, name, createdAt } = tenant;
-  const copy =
-    (await target.tenants.findTenant(teamId)) ?? orThrow(await target.tenants.createTenant(teamId, name, createdAt));
+  const copy = orThrow(await target.tenants.createTenant(teamId, name, createdAt));
   await target.tenants.updateTenant(teamId, tenant, null);
   const [wanted, pims] = [await source.pims(tenant).dictionaries(), target.pims(copy)];
-  const there = await pims.dictionaries();
   for (const recordType of Object.keys(wanted) as RecordType[])
     for (const { name: field, type, custom } of wanted[recordType].values()) {
-      if (!custom || type === 'timestamp' || there[recordType].has(field)) continue;
+      if (!custom || type === 'timestamp') continue;
       const refusal = await pims.write((dictionaries) => addField(dictionaries, { recordType, name: field, type }));
       if (refusal instanceof Refusal)
         throw refuseCommand(
@@ -128,19 +118,14 @@ const listFields = (dictionaries: Dictionaries) =>
 
 async function countWork(pairs: readonly TablePair[]): Promise<number> {
   let rows = 0;
-  for (const { from, to } of pairs) {
-    const all = await countRows(from);
-    const copied = { create: all, overwrite: 0, append: await countRows(to) }[from.copyMode];
-    rows += all + Math.max(0, all - copied);
-  }
+  for (const { from } of pairs) rows += (await countRows(from)) * (from.copyMode === 'create' ? 1 : 2);
   return rows;
 }
 
 /** Loads rows while the previous ones are inserted. */
 async function copyTable({ from, to }: TablePair, advance: MoveProgress['advance']): Promise<void> {
   let inserting = Promise.resolve();
-  const after = from.copyMode === 'overwrite' ? undefined : await loadLastKey(to);
-  for await (const rows of loadAll(from, after)) {
+  for await (const rows of loadAll(from)) {
     await inserting;
     inserting = to.store.insertRows(to, rows).then(() => advance(rows.length));
     inserting.catch(() => undefined);
@@ -149,8 +134,8 @@ async function copyTable({ from, to }: TablePair, advance: MoveProgress['advance
 }
 
 /** Loads all rows in the order of their keys, in batches of bounded size. */
-async function* loadAll(table: Table, after?: TableRow): AsyncGenerator<TableRow[]> {
-  let last = after;
+async function* loadAll(table: Table): AsyncGenerator<TableRow[]> {
+  let last: TableRow | undefined;
   for (let limit = BATCH_ROWS_FIRST; ;) {
     const rows = await loadRows(table, last, limit);
     if (rows.length === 0) return;

@@ -26,11 +26,8 @@ export interface Table {
   /** The record type, for a table of records. */
   readonly recordType?: RecordType;
   readonly dictionary?: FieldDictionary;
-  /**
-   * `append` copies the rows after the last key in the target, `overwrite` copies all rows, and with `create` the ports
-   * create the rows.
-   */
-  readonly copyMode: 'append' | 'overwrite' | 'create';
+  /** `insert` copies rows, `overwrite` also over those of a new store, and with `create` the ports create the rows. */
+  readonly copyMode: 'insert' | 'overwrite' | 'create';
 }
 
 /** The port of a store that is the source or the target of a move. */
@@ -39,9 +36,9 @@ export interface MoveStore {
   pims(tenant: Tenant): PimsStore;
   /** Locks the store as far as possible. Throws COMMAND_REFUSED while another process uses it. */
   takeAlone(): Promise<void>;
-  /** Returns the source of an unfinished move into this store. */
-  unfinishedMove(): Promise<string | undefined>;
-  beginMove(source: string): Promise<void>;
+  /** Returns whether a move into this store is unfinished. */
+  isUnfinished(): Promise<boolean>;
+  beginMove(): Promise<void>;
   /** Updates the statistics of PostgreSQL, and lets services open the store. */
   finishMove(): Promise<void>;
   /** Runs a SELECT on a table. `build` receives the store's name for the table. */
@@ -52,7 +49,9 @@ export interface MoveStore {
 }
 
 export const refuseUnfinished = (place: string): Refusal =>
-  refuseCommand(`A move into ${place} is unfinished. Run the same \`storeroom move\` again to continue it.`);
+  refuseCommand(
+    `A move into ${place} is unfinished. Run the same \`storeroom move\` again, which copies everything again.`,
+  );
 
 /** Makes the function that describes tables of a store, or of a tenant. Columns are separated by spaces. */
 const describeTables =
@@ -80,21 +79,21 @@ function listControlTables(store: MoveStore): readonly Table[] {
       'create',
     ),
     buildTable('SECRETS', 'NAME', 'SECRET', 'overwrite'),
-    buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY NAME SCOPE', 'append'),
+    buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY NAME SCOPE', 'insert'),
     // Sessions are not copied, so users sign in again.
-    buildTable('USERS', 'TEAM_ID EMAIL', USER_COLUMNS, 'append'),
-    buildTable('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH', 'append'),
-    buildTable('UNKNOWN_NAMES', 'SLOT', 'NAME_HASH FAILURES NEXT_TRY_AT', 'append'),
-    buildTable('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH', 'append'),
-    buildTable('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH', 'append'),
+    buildTable('USERS', 'TEAM_ID EMAIL', USER_COLUMNS, 'insert'),
+    buildTable('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH', 'insert'),
+    buildTable('UNKNOWN_NAMES', 'SLOT', 'NAME_HASH FAILURES NEXT_TRY_AT', 'overwrite'),
+    buildTable('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH', 'insert'),
+    buildTable('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH', 'insert'),
     // Deliveries are not copied. The new store has no sender yet.
-    buildTable('WEBHOOKS', 'ID', WEBHOOK_COLUMNS, 'append'),
-    buildTable('USAGE', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
-    buildTable('USAGE_MONTHS', 'TEAM_ID MONTH', 'CALLS', 'append'),
-    buildTable('KEY_USAGE', 'TEAM_ID MONTH API_ID', 'NAME CALLS USED_AT', 'append'),
-    buildTable('REFUSALS', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
-    buildTable('KEY_USES', 'TEAM_ID API_ID', 'USED_AT CLIENT USED_IN_URL_AT', 'append'),
-    buildTable('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES', 'append'),
+    buildTable('WEBHOOKS', 'ID', WEBHOOK_COLUMNS, 'insert'),
+    buildTable('USAGE', 'TEAM_ID DAY OPERATION', 'CALLS', 'insert'),
+    buildTable('USAGE_MONTHS', 'TEAM_ID MONTH', 'CALLS', 'insert'),
+    buildTable('KEY_USAGE', 'TEAM_ID MONTH API_ID', 'NAME CALLS USED_AT', 'insert'),
+    buildTable('REFUSALS', 'TEAM_ID DAY OPERATION', 'CALLS', 'insert'),
+    buildTable('KEY_USES', 'TEAM_ID API_ID', 'USED_AT CLIENT USED_IN_URL_AT', 'insert'),
+    buildTable('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES', 'insert'),
   ];
 }
 
@@ -106,11 +105,11 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
     const buildTable = describeTables(store, tenant);
     yield buildTable('CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'create');
     yield buildTable('COUNTERS', 'NAME', 'NEXT', 'overwrite');
-    yield buildTable('CHANGES', 'SEQ', 'BEFORE AT CHANGED', 'append');
-    yield buildTable('MOVEMENTS', 'PART_CODE NUMBER', LEDGER_ROW.slice(1).join(' '), 'append');
-    yield buildTable('SERIALS', 'PART_CODE SERIAL', 'ORDER_NUMBER', 'append');
-    yield buildTable('LINE_SERIALS', 'SERIAL LINE_KEY', '', 'append');
-    yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append');
+    yield buildTable('CHANGES', 'SEQ', 'BEFORE AT CHANGED', 'insert');
+    yield buildTable('MOVEMENTS', 'PART_CODE NUMBER', LEDGER_ROW.slice(1).join(' '), 'insert');
+    yield buildTable('SERIALS', 'PART_CODE SERIAL', 'ORDER_NUMBER', 'insert');
+    yield buildTable('LINE_SERIALS', 'SERIAL LINE_KEY', '', 'insert');
+    yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'insert');
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
       const dictionary = dictionaries[recordType];
       const key = recordType === 'lines' ? ['ORDER_NUMBER', 'LINE_NUMBER'] : ['SORT_KEY'];
@@ -124,7 +123,7 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
         columns,
         recordType,
         dictionary,
-        copyMode: 'append',
+        copyMode: 'insert',
       };
     }
   }
@@ -141,23 +140,12 @@ export async function countRows(table: Table): Promise<number> {
   return (await table.store.readTable<[number]>(table, buildCount, []))[0]![0];
 }
 
-/** Loads the key of the last row; undefined when the table is empty. */
-export async function loadLastKey(table: Table): Promise<TableRow | undefined> {
-  const order = table.key.map((name) => `"${name}" DESC`).join(', ');
-  const buildLastKey = (from: string) =>
-    `SELECT ${listNames(table.key)} FROM ${from} WHERE ${rowsOf(table)} ORDER BY ${order} LIMIT 1`;
-  return (await table.store.readTable(table, buildLastKey, []))[0];
-}
-
 /** Loads rows in the order of their keys, from the first one or after a key. Both stores order text by its bytes. */
 export function loadRows(table: Table, after: TableRow = [], limit: number): Promise<TableRow[]> {
   const key = listNames(table.key);
-  const names = listNames(table.columns);
-  // A custom field may also have the name STRICT.
-  const columns = table.name === 'TENANTS' ? names.replace('"STRICT"', 'CAST("STRICT" AS INTEGER)') : names;
   const beyond = after.length > 0 ? ` AND (${key}) > (${after.map(() => '?').join(', ')})` : '';
   const buildSelect = (from: string) =>
-    `SELECT ${columns} FROM ${from} WHERE ${rowsOf(table)}${beyond} ORDER BY ${key} LIMIT ?`;
+    `SELECT ${listNames(table.columns)} FROM ${from} WHERE ${rowsOf(table)}${beyond} ORDER BY ${key} LIMIT ?`;
   return table.store.readTable(table, buildSelect, [...after, limit]);
 }
 
@@ -179,7 +167,7 @@ export function buildInserter(
     return (row) => insertRecord(row[0] as string, toValues(row), row[1] as string);
   }
   const insert = buildInsert(name, columns, key);
-  if (tenant && copyMode === 'append') return (row) => [insert(row)];
+  if (tenant && copyMode === 'insert') return (row) => [insert(row)];
   const set = columns.filter((column) => !key.includes(column)).map((column) => `"${column}" = excluded."${column}"`);
   const onConflict = copyMode === 'overwrite' ? ` ON CONFLICT (${listNames(key)}) DO UPDATE SET ${set.join(', ')}` : '';
   // Without `change`, the PostgreSQL store does not merge these statements; merging needs the types of the columns.

@@ -4,9 +4,8 @@
  */
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
-import { RESTORE, type CheckedStore, type Findings } from '../check/checked-store.ts';
+import type { CheckedStore, Findings } from '../check/checked-store.ts';
 import { refuseUnfinished } from '../move/tables.ts';
-import type { Row } from '../sql/writing.ts';
 import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION, refuseUnknown } from './migrate.ts';
 import { hasCitus, listPlaces } from './workers.ts';
@@ -26,17 +25,8 @@ const OURS_ON_WORKER = `n.oid IN (SELECT schemaid FROM pg_dist_schema)`;
 const listInvalid = (ours: string): string => `SELECT i.indexrelid::regclass::text FROM pg_index i
   JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT i.indisvalid AND (${ours})`;
 const CHECKSUM_FAILURES = `SELECT coalesce(checksum_failures, 0) FROM pg_stat_database WHERE datname = current_database()`;
-const AMCHECK = `SELECT quote_ident(n.nspname) || '.bt_index_check(regclass, boolean)' FROM pg_extension e
-  JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'amcheck'`;
-const listTrees = (ours: string): string => `SELECT c.oid::regclass::text FROM pg_class c
-  JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam JOIN pg_index i ON i.indexrelid = c.oid
-  WHERE c.relkind = 'i' AND i.indisvalid AND a.amname = 'btree' AND (${ours}) ORDER BY 1`;
 /** SQLSTATEs of damaged data or indexes, faults of a disk, and missing schemas, tables, columns or functions. */
 const DAMAGE = /^(XX00|58)|^(3F000|42P01|42703|42883)$/;
-const NO_TABLE = '42P01';
-const NO_AMCHECK =
-  'Indexes were not compared with their tables, because the extension amcheck is missing or this role has no ' +
-  'permission to use it. Run pg_amcheck as a superuser.';
 
 /** Throws COMMAND_REFUSED if the database cannot be used or does not have the newest schema. */
 export async function openCheck(url: string, clock: Clock): Promise<CheckedStore> {
@@ -103,26 +93,10 @@ const damageOf = (fault: unknown): string | undefined =>
 
 /** Runs the server's own checks. `server` precedes the place of each finding. */
 async function checkServer(connection: Connection, ours: string, findings: Findings, server = ''): Promise<void> {
-  const askServer = <R extends Row>(sql: string): Promise<R[]> => connection.query<R>(sql);
-  const [[failures] = [0]] = await askServer<[number]>(CHECKSUM_FAILURES);
+  const [[failures] = [0]] = await connection.query<[number]>(CHECKSUM_FAILURES);
   if (failures > 0) findings.addDamage(`${server}database`, `PostgreSQL has counted ${failures} checksum failures`);
-  for (const [index] of await askServer<[string]>(listInvalid(ours)))
+  for (const [index] of await connection.query<[string]>(listInvalid(ours)))
     findings.addDamage(server + index, 'the index is not valid', `REINDEX INDEX CONCURRENTLY ${index}`);
-  const [amcheck] = await askServer<[string]>(AMCHECK);
-  const mayCheck =
-    amcheck && (await askServer<[boolean]>(`SELECT has_function_privilege('${amcheck[0]}', 'execute')`))[0];
-  if (mayCheck?.[0] !== true) return findings.addNote(server + NO_AMCHECK);
-  const check = amcheck![0].replace('(regclass, boolean)', '(?::regclass, true)');
-  for (const [index] of await askServer<[string]>(listTrees(ours)))
-    try {
-      await connection.query(`SELECT ${check}`, [index]);
-    } catch (fault) {
-      // The tenant was removed in the meantime.
-      if (sqlStateOf(fault) === NO_TABLE) continue;
-      const damage = damageOf(fault);
-      if (damage === undefined) throw fault;
-      findings.addDamage(server + index, damage, `REINDEX INDEX CONCURRENTLY ${index}; if it fails: ${RESTORE}`);
-    }
 }
 
 /** Returns whether a tenant has this STORE_ID. */

@@ -1,9 +1,9 @@
 /** Opens PostgreSQL for a move. A row in the control schema marks an unfinished move into the database. */
 import type { Clock } from '../../clock.ts';
-import { Refusal, refuseCommand } from '../../errors.ts';
+import { refuseCommand } from '../../errors.ts';
 import { buildInserter, QUERIES, type MoveStore, type Table, type TableRow } from '../move/tables.ts';
 import type { Row } from '../sql/writing.ts';
-import { ConnectionLost, sqlStateOf, type StatementValues } from './connection/connection.ts';
+import { sqlStateOf, type StatementValues } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';
 import { scriptDialect } from './reads/pims-sql.ts';
 import { openPostgres, READ_MOVE } from './store.ts';
@@ -25,18 +25,9 @@ export async function openMove(url: string, name: string, clock: Clock, refusesE
   const own = { connections: 1, name: NAME, movedAs: name, refusesEmpty, clock };
   const store = await openPostgres({ ...QUERIES, url, ...own });
   const connection = await store.openOwn();
-  const retry = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work;
-    } catch (fault) {
-      if (!(fault instanceof ConnectionLost)) throw fault;
-      const message = `${fault.message} Run the same command again to continue.`;
-      throw new Refusal('STORE_UNAVAILABLE', message);
-    }
-  };
-  const askOrRetry = <R extends Row>(sql: string, values: StatementValues | TableRow = []): Promise<R[]> =>
-    retry(connection.query<R>(sql, values));
-  const findOther = async (): Promise<string | undefined> => (await askOrRetry<[string]>(OTHERS))[0]?.[0];
+  const askOwn = <R extends Row>(sql: string, values: StatementValues | TableRow = []): Promise<R[]> =>
+    connection.query<R>(sql, values);
+  const findOther = async (): Promise<string | undefined> => (await askOwn<[string]>(OTHERS))[0]?.[0];
   return {
     tenants: store.tenants,
     pims: (tenant) => store.pims(tenant),
@@ -44,9 +35,7 @@ export async function openMove(url: string, name: string, clock: Clock, refusesE
     /** Locks out other moves during the session. It detects a running service, but cannot lock it out. */
     async takeAlone() {
       try {
-        await askOrRetry(
-          `SELECT set_config('lock_timeout', '${ALONE_WAIT_MS}', false), pg_advisory_lock(${MOVE_LOCK})`,
-        );
+        await askOwn(`SELECT set_config('lock_timeout', '${ALONE_WAIT_MS}', false), pg_advisory_lock(${MOVE_LOCK})`);
       } catch (fault) {
         if (sqlStateOf(fault) !== LOCK_NOT_AVAILABLE) throw fault;
         throw refuseCommand(`Another move into or out of ${name} is running.`);
@@ -62,16 +51,16 @@ export async function openMove(url: string, name: string, clock: Clock, refusesE
           `A service or a command is running on ${name} (\`${other}\`). Stop it, and keep it stopped during the move.`,
         );
     },
-    unfinishedMove: async () => (await askOrRetry<[string]>(READ_MOVE))[0]?.[0],
-    async beginMove(source) {
-      await askOrRetry(`INSERT INTO ${CONTROL}."MOVE" VALUES (?)`, [source]);
+    isUnfinished: async () => (await askOwn(READ_MOVE)).length > 0,
+    async beginMove() {
+      await askOwn(`INSERT INTO ${CONTROL}."MOVE" VALUES ('')`);
     },
     async finishMove() {
-      await askOrRetry('ANALYZE');
-      await askOrRetry(`DELETE FROM ${CONTROL}."MOVE"`);
+      await askOwn('ANALYZE');
+      await askOwn(`DELETE FROM ${CONTROL}."MOVE"`);
     },
 
-    readTable: (table, build, values) => askOrRetry(build(nameTable(table, table.name)), values),
+    readTable: (table, build, values) => askOwn(build(nameTable(table, table.name)), values),
     async insertRows(table, rows) {
       const insert = buildInserter(
         table,
@@ -81,7 +70,7 @@ export async function openMove(url: string, name: string, clock: Clock, refusesE
       connection.beginTransaction();
       saveTogether(connection, rows.flatMap(insert));
       try {
-        await retry(connection.commitTransaction());
+        await connection.commitTransaction();
       } catch (fault) {
         if (sqlStateOf(fault) === undefined) throw fault;
         const first = `${table.key.join(' and ')} ${rows[0]!.slice(0, table.key.length).join(' and ')}`;

@@ -1,5 +1,5 @@
 /** Opens the embedded store for a move. A marker file in the folder says that a move into it is unfinished. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { USAGE_TABLES } from '../control/calls.ts';
@@ -45,12 +45,10 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
       if (!isAlone) store.lock();
       isAlone = true;
     },
-    unfinishedMove: async () => (existsSync(marker) ? readFileSync(marker, 'utf8') : undefined),
+    isUnfinished: async () => existsSync(marker),
     /** Writes the marker to disk before anything is inserted. */
-    async beginMove(source) {
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(`${marker}.new`, source, { flush: true });
-      renameSync(`${marker}.new`, marker);
+    async beginMove() {
+      writeFileSync(marker, '');
       sync(folder);
     },
     async finishMove() {
