@@ -43,7 +43,7 @@ export const ERRORS = {
   INVALID_JSON: entry(400, 'body', 'The body is not valid JSON in UTF-8.',
     'Correct the body. The message gives the position if it is known.'),
   INVALID_BODY: entry(400, 'body', 'The body does not have the form that this operation expects.',
-    'Compare the body with the example in the reference (/docs).'),
+    'Compare the body with the example in the reference (/docs/reference).'),
   BODY_NOT_ALLOWED: entry(400, 'get', 'A GET request must not have a body.', 'Send parameters in the query string.'),
   MALFORMED_REQUEST: entry(400, 'any', 'The request is not well-formed HTTP.',
     'Correct the HTTP client or the proxy in front of the service.'),

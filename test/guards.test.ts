@@ -148,7 +148,7 @@ const TARGETS = `
   src/main.ts src/assets.ts src/clock.ts src/errors.ts src/config.ts src/json-schema.ts src/administration/a.ts src/pims/a.ts src/tenant/a.ts src/audit/a.ts src/request-log/a.ts
   src/webhooks/a.ts node:dns node:https src/account/a.ts src/store/a.ts src/store/pims/a.ts src/store/sqlite/a.ts src/http/a.ts src/http/dashboard/a.ts
   src/cli/a.ts node:fs node:net node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
-  @fastify/cookie @scalar/fastify-api-reference pg @prometheus-io/client @opentelemetry/api commander papaparse src/http/dashboard/interface.ts
+  @fastify/cookie marked pg @prometheus-io/client @opentelemetry/api commander papaparse src/http/dashboard/interface.ts
   src/account/roles.ts src/tenant/keys.ts src/pims/rules/decimal.ts src/pims/rules/stages.ts src/pims/rules/totals.ts src/account/account-bounds.ts
   src/tenant/tenant.ts src/pims/rules/values.ts src/pims/rules/order.ts src/pims/csv/csv-reader.ts preact preact/hooks uqr vite`
   .trim()

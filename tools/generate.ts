@@ -1,5 +1,5 @@
 /**
- * Begin here. `npm run generate` writes facts from the code into openapi.json, docs/errors.html, docs/errors.md,
+ * Begin here. `npm run generate` writes facts from the code into openapi.json, docs/errors.md,
  * docs/settings.md, docs/commands.md, examples/bruno, client/src/contract.ts and a part of client-python/storeroom.py.
  * With --check it writes nothing, and fails if one of the files is out of date. It fails if a promise of the
  * specification has no test; build/conformance.md lists the tests of each.
@@ -13,9 +13,9 @@ import { SETTINGS } from '../src/config.ts';
 import { renderBruno } from './bruno.ts';
 import { renderClientTypes } from './client-types.ts';
 import { renderConformance } from './conformance.ts';
-import { COMMAND_ROWS, renderErrorsPage, ROWS_BY_STATUS, type ErrorRow } from './contract/errors-page.ts';
 import { renderContract } from './contract/render-contract.ts';
 import { renderPythonModule } from './python-types.ts';
+import { COMMAND_ROWS, ROWS_BY_STATUS, type ErrorRow } from './site/error-rows.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PYTHON_MODULE = 'client-python/storeroom.py';
@@ -27,7 +27,6 @@ const EVERY_OPTION = ['--json', '--help'];
 const contract = renderContract();
 const FILES: Record<string, string> = {
   'openapi.json': `${JSON.stringify(contract, null, 1)}\n`,
-  'docs/errors.html': renderErrorsPage(),
   'docs/errors.md': writeErrors(),
   'docs/settings.md': writeSettings(),
   'docs/commands.md': writeCommands(),

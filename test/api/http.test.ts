@@ -25,7 +25,7 @@ function expectError(answer: RawAnswer, expected: string, what: string): void {
 
 // Holds S1.7.
 test('every response has its own X-Request-Id and Cache-Control: no-store', async () => {
-  const known = '/healthz /readyz /metrics /openapi.json /docs /docs/ /docs/js/scalar.js'.split(' ');
+  const known = '/healthz /readyz /metrics /openapi.json /docs /docs/ /docs/reference /docs/js/scalar.js'.split(' ');
   const paths = [...known, '/docs/none', '/none', '/', target, `${target}&no=1`];
   const requests = [
     ...paths.map((path) => writeRequest('GET', path, [authorization])),

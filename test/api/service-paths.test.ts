@@ -1,10 +1,14 @@
 /** Tests the paths beside the operations: health, readiness, metrics, the contract, and the pages of the reference. */
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ERRORS } from '../../src/errors.ts';
 import { stockShop } from '../kit/operations.ts';
 import { openSocket, readAnswers } from '../kit/raw-http.ts';
 import { BASE_PATH, Service, ownService } from '../kit/service.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
 
 const service = await ownService();
 const shop = await stockShop(service, 'mytenant');
@@ -70,43 +74,86 @@ function readPolicy({ headers }: Response): Map<string, string[]> {
   return new Map(words.map(([name = '', ...sources]) => [name, sources]));
 }
 
-test('/docs allows nothing from other hosts: its policy lists the service, and scripts by their hashes', async () => {
+test('/docs allows nothing from other hosts: the guides only styles and pictures, the reference also its scripts', async () => {
   const redirect = await fetch(`${service.origin}/docs`, { redirect: 'manual' });
   assert.deepEqual([redirect.status, redirect.headers.get('location')], [301, '/docs/']);
-  const page = await get('/docs/');
-  assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
-  const policy = readPolicy(page);
-  const found = [policy.get('default-src'), policy.get('connect-src'), policy.get('frame-ancestors')];
-  assert.deepEqual(found, [["'none'"], ["'self'"], ["'none'"]]);
-  const allowed = [...policy.values()].flat().filter((source) => !/^'sha256-[A-Za-z0-9+/]{43}='$/.test(source));
-  assert.deepEqual(new Set(allowed), new Set(["'none'", "'self'", "'unsafe-inline'", 'data:']));
-  const scripts = policy.get('script-src')!;
-  assert.ok(!scripts.includes("'unsafe-inline'") && scripts.some((source) => source.startsWith("'sha256-")));
+  for (const path of ['/docs/', '/docs/errors', '/docs/several-nodes', '/docs/reference']) {
+    const page = await get(path);
+    assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8'], path);
+    const policy = readPolicy(page);
+    for (const name of ['default-src', 'base-uri', 'form-action', 'frame-ancestors'])
+      assert.deepEqual(policy.get(name), ["'none'"], `${path} ${name}`);
+    const isReference = path === '/docs/reference';
+    assert.deepEqual(policy.get('script-src'), isReference ? ["'self'"] : undefined);
+    assert.deepEqual(policy.get('style-src'), isReference ? ["'self'", "'unsafe-inline'"] : ["'self'"]);
+    const allowed = new Set([...policy.values()].flat());
+    assert.deepEqual(allowed.difference(new Set(["'none'", "'self'", "'unsafe-inline'", 'data:'])), new Set(), path);
+    // The policy would block them.
+    assert.doesNotMatch(await page.text(), /<script(?! src="\/docs\/js\/)|<style| (style|on\w+)=/, path);
+  }
   const script = await get('/docs/js/scalar.js');
-  assert.deepEqual([script.status, script.headers.get('content-type')?.split(';')[0]], [200, 'application/javascript']);
+  assert.deepEqual([script.status, script.headers.get('content-type')], [200, 'text/javascript; charset=utf-8']);
   assert.ok((await script.arrayBuffer()).byteLength > 100_000);
 });
 
 // Holds S3.6.
-test('/docs/errors is a page with every error code of the service, each at its anchor', async () => {
-  const reference = await get('/docs/');
-  const response = await get('/docs/errors');
-  assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
-  for (const header of ['cache-control', 'x-content-type-options'])
-    assert.equal(response.headers.get(header), reference.headers.get(header), header);
-  for (const [name, sources] of readPolicy(reference))
-    assert.deepEqual(
-      readPolicy(response).get(name),
-      sources.filter((source) => !source.startsWith("'sha256-")),
-    );
-  const text = await response.text();
-  assert.doesNotMatch(text, /<script|https?:/);
-  for (const [code, { place }] of Object.entries(ERRORS))
-    assert.equal(text.includes(`id="${code}"`), place !== 'command', code);
+test('/docs/errors is a page with every error code, each at its anchor', async () => {
+  const text = await (await get('/docs/errors')).text();
+  for (const code of Object.keys(ERRORS)) assert.ok(text.includes(`id="${code}"`), code);
+});
+
+/** Returns what the attributes of a page name, and its anchors. */
+const findNamed = (html: string) => ({
+  named: [...html.matchAll(/ (?:href|src|srcset)="([^"]+)"/g)].map(([, url = '']) => url),
+  anchors: new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)),
+});
+
+test('every link of the guides leads to a page and its anchor, and they load nothing from other hosts', async () => {
+  const pages = new Map<string, ReturnType<typeof findNamed>>();
+  const links: [from: string, path: string, anchor: string][] = [];
+  const waiting = ['/docs/'];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (pages.has(path)) continue;
+    const page = await get(path);
+    assert.equal(page.status, 200, `${path}, which ${links.find(([, to]) => to === path)?.[0]} names`);
+    const isPage = page.headers.get('content-type')!.startsWith('text/html') && path.startsWith('/docs/');
+    const html = isPage && path !== '/docs/reference' ? await page.text() : '';
+    assert.doesNotMatch(html, / (src|srcset)="(?!\/docs\/)|<link [^>]*href="(?!\/docs\/)/, path);
+    pages.set(path, findNamed(html));
+    for (const url of pages.get(path)!.named) {
+      if (url.includes('://')) continue;
+      const [to = '', anchor = ''] = url.split('#');
+      links.push([path, to || path, anchor]);
+      waiting.push(to || path);
+    }
+  }
+  for (const [from, to, anchor] of links)
+    assert.ok(anchor === '' || pages.get(to)!.anchors.has(anchor), `${from} names ${to}#${anchor}`);
+  const guides = globSync('docs/**/*.md', {
+    cwd: ROOT,
+    exclude: ['docs/decisions', 'docs/{architecture,releasing}.md'],
+  });
+  const paths = guides.map((file) => `/${file.replace(/(README)?\.md$/, '')}`);
+  assert.deepEqual(
+    paths.filter((path) => !pages.has(path) && !pages.has(path.replace(/\/$/, ''))),
+    [],
+  );
+  for (const path of [
+    '/docs/client',
+    '/docs/client-python',
+    '/docs/mcp',
+    '/docs/demo',
+    '/docs/security',
+    '/openapi.json',
+  ])
+    assert.ok(pages.has(path), path);
 });
 
 test('an unknown path, or one with .., below /docs gets 404 like any other', async () => {
-  const ends = 'none js/../../package.json js/none.js %2e%2e/x ..%2f..%2fpackage.json js/'.split(' ');
+  const ends =
+    'none README.md style.css/ operations.html.gz js/../../package.json js/none.js %2e%2e/x ..%2f..%2fpackage.json js/'.split(
+      ' ',
+    );
   for (const path of ends.map((end) => `/docs/${end}`)) {
     const socket = openSocket(service.origin);
     socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);

@@ -97,7 +97,7 @@ test('the first page counts open work and links to it, and shows a new team how 
   await page.getByRole('link', { name: 'Show open orders' }).click();
   await arrive(page, 'Orders');
   await page.getByRole('link', { name: number, exact: true }).waitFor();
-  await page.getByRole('link', { name: 'API reference' }).waitFor();
+  await page.getByRole('link', { name: 'Guides' }).waitFor();
 
   const fresh = await openTenant(service);
   const other = await openAs(context, service, fresh.owner);

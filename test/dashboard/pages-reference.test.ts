@@ -1,4 +1,4 @@
-/** Tests the pages of the API reference in a browser: what they show, to whom, and which addresses they request. */
+/** Tests the guides and the reference in a browser: what they show, to whom, and which addresses they request. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -7,6 +7,23 @@ import { sharedService } from '../kit/service.ts';
 import { checkAxe, checkWidth, openBrowser, openPage } from './browser.ts';
 
 const service = await sharedService();
+
+const GUIDES = ['/docs/', '/docs/specification', '/docs/dashboard', '/docs/install', '/docs/readme'];
+
+test('the guides need no script, pass axe and fit any window', async (t) => {
+  const page = await openPage(t, service);
+  for (const path of GUIDES) {
+    await page.goto(path);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await checkAxe(page);
+    }
+    for (const width of [320, 800, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      await checkWidth(page);
+    }
+  }
+});
 
 test('/docs/errors has every code with status, meaning and remedy, passes axe and fits any window', async (t) => {
   const page = await openPage(t, service);
@@ -21,10 +38,14 @@ test('/docs/errors has every code with status, meaning and remedy, passes axe an
   assert.match(marks, /^LINE_MOVED 400/);
   for (const [code, { httpStatus, place, message, remedy }] of Object.entries(ERRORS)) {
     const section = page.locator(`[id="${code}"]`);
-    assert.equal(await section.count(), place === 'command' ? 0 : 1, code);
-    if (place === 'command') continue;
+    assert.equal(await section.count(), 1, code);
     const text = await section.innerText();
-    for (const part of [code, String(httpStatus), message.replaceAll('`', ''), remedy.replaceAll('`', '')])
+    for (const part of [
+      code,
+      place === 'command' ? place : String(httpStatus),
+      message.replaceAll('`', ''),
+      remedy.replaceAll('`', ''),
+    ])
       assert.ok(text.includes(part), `${code}: ${part}`);
   }
 });
@@ -44,7 +65,7 @@ suite('the reference page in a browser', () => {
       if (message.type() === 'error' || message.type() === 'warning' || /Content.Security.Policy/i.test(message.text()))
         complaints.push(message.text());
     });
-    await page.goto(`${service.origin}/docs`);
+    await page.goto(`${service.origin}/docs/reference`);
   });
   after(() => page.close());
 

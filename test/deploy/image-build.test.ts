@@ -17,11 +17,15 @@ test('the build of the image gets every file that it needs, and its program has 
     if (name === 'RUN' && /^npm run \S+$/.test(text))
       execFileSync('sh', ['-c', text], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
   }
-  for (const file of ['build/server/main.js', 'build/server/dashboard/dist/index.html', 'LICENSE', 'NOTICE'])
+  for (const file of [
+    'build/server/main.js',
+    'build/server/dashboard/dist/index.html',
+    'build/server/docs/dist/client.html',
+    'LICENSE',
+    'NOTICE',
+  ])
     assert.ok(existsSync(join(folder, file)), file);
-  const assets = listTracked('src', 'demo', 'openapi.json', 'docs/errors.html').filter(
-    (file) => !/\.ts$|^demo\/.*README\.md$/.test(file),
-  );
+  const assets = listTracked('src', 'demo', 'openapi.json').filter((file) => !/\.ts$|^demo\/.*README\.md$/.test(file));
   assert.deepEqual(
     assets.filter((file) => !existsSync(join(folder, 'build/server', file))),
     [],

@@ -45,7 +45,7 @@ export const MAY_IMPORT: Record<string, RegExp> = {
     /^(src\/(store|pims|tenant|account|request-log|webhooks|audit)\/.+|src\/(assets|clock|errors)\.ts|pg|node:(?!process$).+)$/,
   'src/http/': anyOf(
     /src\/(http|administration|pims|tenant|account|request-log|webhooks|audit)\/.+|src\/(assets|clock|errors|json-schema)\.ts/,
-    /(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|@opentelemetry\/.+|@prometheus-io\/client|node:(?!(sqlite|process)$).+/,
+    /@?fastify(\/.+)?|@opentelemetry\/.+|@prometheus-io\/client|node:(?!(sqlite|process)$).+/,
   ),
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
   'mcp/src/':

@@ -21,7 +21,7 @@ const ARCHIVE = join(ROOT, `build/storeroom-server-${version}.tgz`);
 /** Maximum size of the unpacked package without Node. */
 const PACKAGE_MB_MAX = 20;
 /** Printed addresses, which work without a password. The printed commands contain one. */
-const ADDRESSES = /^ {2}(?:Dashboard|Reference) +(\S+)/gm;
+const ADDRESSES = /^ {2}(?:Dashboard|Guides|Reference) +(\S+)/gm;
 const COMMANDS = /^ {2}curl -u '([^']+)' '([^']+)'/gm;
 
 const folder = temporaryFolder();
@@ -54,7 +54,7 @@ async function tryDemo(context: TestContext, command: string, words: string[], s
   assert.ok(printed.startsWith(`Storeroom ${version} is ready.`), printed);
   const addresses = [...printed.matchAll(ADDRESSES)].map(([, url = '']) => url);
   const commands = [...printed.matchAll(COMMANDS)];
-  assert.deepEqual([addresses.length, commands.length], [2, 2]);
+  assert.deepEqual([addresses.length, commands.length], [3, 2]);
   for (const url of addresses) assert.equal((await fetch(url)).status, 200, url);
   for (const [, user = '', url = ''] of commands) {
     const answer = await fetch(url, { headers: { authorization: `Basic ${btoa(user)}` } });

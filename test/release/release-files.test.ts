@@ -73,6 +73,8 @@ function readIdentity(folder: string): Identity {
 test('the bill of materials lists exactly the packages of the bundles', () => {
   const sources = globSync(join(SERVER, '*.map')).flatMap((map) => (readJson(map) as { sources: string[] }).sources);
   const files = sources.flatMap((source) => /node_modules\/.*/.exec(source)?.[0] ?? []);
+  if (existsSync(join(SERVER, 'docs/dist/js/scalar.js')))
+    files.push('node_modules/@scalar/fastify-api-reference/index.js');
   const bundled = files.map((file) => readIdentity(join(ROOT, dirname(file))));
   const ofDashboard = readJson(join(ROOT, 'dashboard/dist/.vite/license.json')) as Identity[];
   const wanted = new Set([...bundled, ...ofDashboard].map(({ name, version }) => `${name}@${version}`));

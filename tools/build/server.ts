@@ -1,6 +1,6 @@
 /**
  * Begin here. `npm run build` makes build/server, the compiled program with every file that it needs, from src and the
- * built dashboard. The same checkout gives the same bytes. Files keep the names by which src/assets.ts finds them. An
+ * built pages. The same checkout gives the same bytes. Files keep the names by which src/assets.ts finds them. An
  * argument names another folder.
  */
 import { execFileSync } from 'node:child_process';
@@ -11,19 +11,13 @@ import { rolldown } from 'rolldown';
 const ROOT = join(import.meta.dirname, '../..');
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'build/server'));
 /** The program and its threads. Each becomes one file, because the executable cannot import files. */
-const ENTRIES = [
-  'src/main.ts',
-  'src/http/contract/reference-worker.ts',
-  'src/store/sqlite/backup/backup-worker.ts',
-  'src/store/sqlite/workers/store-worker.ts',
-];
+const ENTRIES = ['src/main.ts', 'src/store/sqlite/backup/backup-worker.ts', 'src/store/sqlite/workers/store-worker.ts'];
 const ASSETS = [
-  'dashboard/dist/**/*.*',
+  '{dashboard,docs}/dist/**/*.*',
   'demo/**/*.csv',
   'src/store/*/migrations/*.sql',
   'src/cli/serve/*.{service,env}',
   'openapi.json',
-  'docs/errors.html',
 ];
 
 process.chdir(ROOT);
@@ -33,8 +27,8 @@ for (const file of globSync(ASSETS)) {
   mkdirSync(join(OUT, dirname(file)), { recursive: true });
   cpSync(file, join(OUT, file));
 }
-if (globSync('dashboard/dist/index.html').length === 0)
-  throw new Error('The dashboard was not built: run `npm run build`.');
+if (globSync('{dashboard,docs}/dist/index.html').length < 2)
+  throw new Error('The pages were not built: run `npm run build`.');
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 const manifest = { name: '@storeroom/server', version, type: 'module', commit: findCommit() };
 writeFileSync(join(OUT, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
@@ -55,10 +49,7 @@ async function compile(entry: string): Promise<void> {
     format: 'esm',
     codeSplitting: false,
     comments: { legal: true, jsdoc: false, annotation: false },
-    // Without white space, because it is the largest part of the executable and almost all of it comes from packages.
-    minify: entry.endsWith('reference-worker.ts')
-      ? { compress: false, mangle: false, codegen: { removeWhitespace: true } }
-      : 'dce-only',
+    minify: 'dce-only',
     sourcemap: true,
     sourcemapExcludeSources: true,
   });

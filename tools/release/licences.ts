@@ -1,7 +1,7 @@
 /** Renders the licences in every package and executable: each third-party package, its licence, and its text. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ShippedPackage } from './shipped.ts';
+import { REFERENCE, type ShippedPackage } from './shipped.ts';
 
 /** SPDX names of licences that allow a program under Apache-2.0 to contain the code. */
 const ALLOWED = new Set([
@@ -15,8 +15,8 @@ const ALLOWED = new Set([
   'MIT',
 ]);
 
-/** A package whose only file is a page that contains more packages. The file has their notices. */
-const PAGE = { name: '@scalar/fastify-api-reference', file: 'dist/index.js' };
+/** The file of the reference, which contains more packages and their notices. */
+const REFERENCE_FILE = 'dist/index.js';
 const NOTICE = /(?:\/\*[!*]|@license)(?:(?!\*\/)[^])*?(?:licen[cs]e|copyright)(?:(?!\*\/)[^])*?\*\//gi;
 
 const RULE = '-'.repeat(80);
@@ -52,10 +52,10 @@ function textsOf({ name, licence, author, path, texts }: ShippedPackage, root: s
     if (licence !== 'MIT') throw new Error(`${name} has no text of its licence, ${licence}.`);
     all.push(renderMit(author));
   }
-  if (name === PAGE.name) {
-    const page = readFileSync(join(root, path, PAGE.file), 'utf8').replaceAll(String.raw`\n`, '\n');
+  if (name === REFERENCE) {
+    const page = readFileSync(join(root, path, REFERENCE_FILE), 'utf8').replaceAll(String.raw`\n`, '\n');
     const notices = new Set(page.match(NOTICE));
-    if (notices.size === 0) throw new Error(`${PAGE.name} has no notices of the packages in its page.`);
+    if (notices.size === 0) throw new Error(`${REFERENCE} has no notices of the packages in its page.`);
     all.push('Its page holds more packages, with these notices:', ...notices);
   }
   return all;

@@ -1,5 +1,6 @@
 /**
- * Lists the third-party packages in a release: those with a module in the bundle of the program or of the dashboard.
+ * Lists the third-party packages in a release: those with a module in the bundle of the program or of the dashboard, and
+ * the one whose script the reference shows.
  * The lockfile says which version each is, and what it needs. A package that is only for development is refused.
  */
 import { globSync, readdirSync, readFileSync } from 'node:fs';
@@ -40,6 +41,8 @@ interface Manifest {
   readonly homepage?: string;
 }
 
+/** The package in docs/dist/js/scalar.js. */
+export const REFERENCE = '@scalar/fastify-api-reference';
 const TEXTS = /^(licen[cs]e|copying|notice)\b/i;
 /** Matches the package of a source in a source map, as the lockfile names it. */
 const PACKAGE_OF_SOURCE = /node_modules\/(?:.*node_modules\/)?(?:@[^/]+\/)?[^/]+/;
@@ -53,10 +56,11 @@ export const isOwn = (path: string): boolean => !path.includes('node_modules/');
 const readLock = (root: string): Record<string, Locked> =>
   (readJson(join(root, 'package-lock.json')) as { packages: Record<string, Locked> }).packages;
 
-/** Returns the packages in `server`, the compiled program, and in the dashboard, sorted by name and version. */
+/** Returns the packages in `server`, the compiled program, and in its pages, sorted by name and version. */
 export function listShipped(root: string, server = join(root, 'build/server')): ShippedPackage[] {
   const packages = readLock(root);
-  const paths = new Set([...listServerPaths(server), ...listDashboardPaths(root, packages)]);
+  const reference = `node_modules/${REFERENCE}`;
+  const paths = new Set([...listServerPaths(server), ...listDashboardPaths(root, packages), reference]);
   const direct = new Set(
     Object.keys(packages)
       .filter(isOwn)

@@ -114,7 +114,7 @@ function Sidebar() {
           <IconButton size="small" icon="signOut" label="Sign out" onClick={() => void leave()} />
         </div>
         <p class="foot-version">
-          Storeroom {VERSION} · <a href="/docs">API reference</a>
+          Storeroom {VERSION} · <a href="/docs">Guides</a> · <a href="/docs/reference">Reference</a>
         </p>
       </div>
     </aside>

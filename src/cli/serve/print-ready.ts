@@ -20,7 +20,8 @@ export function printReady(config: Config, port: number, { demo, isEmpty, asJson
   const dashboardOrigin = findOrigin(config, port);
   const baseURL = origin + BASE_PATH;
   const dashboard = `${dashboardOrigin}/dashboard/`;
-  const reference = `${origin}/docs`;
+  const guides = `${origin}/docs`;
+  const reference = `${guides}/reference`;
   const store = describeStore(config);
   const tenant = demo && {
     ...demo.keys,
@@ -31,10 +32,11 @@ export function printReady(config: Config, port: number, { demo, isEmpty, asJson
     `Storeroom ${VERSION} is ready.`,
     `  Base URL    ${baseURL}`,
     `  Dashboard   ${dashboard}`,
+    `  Guides      ${guides}`,
     `  Reference   ${reference}`,
     `  Store       ${store}`,
   ];
-  const object = { version: VERSION, baseURL, dashboard, reference, store, demo: tenant };
+  const object = { version: VERSION, baseURL, dashboard, guides, reference, store, demo: tenant };
   if (tenant) lines.push(...describeDemo(tenant, baseURL));
   if (isEmpty) lines.push('', ...listFirstSteps(config));
   process.stdout.write(asJson ? `${JSON.stringify(object)}\n` : `${lines.join('\n')}\n\n`);

@@ -1,16 +1,16 @@
 /**
  * Begin here: serves the contract, which `npm run generate` writes into openapi.json (tools/contract), with the numbers
- * of the settings, and the pages made from it.
+ * of the settings, and the pages below `/docs`.
  */
-import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
-import { readAsset, startThread } from '../../assets.ts';
+import { extname } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { readAsset } from '../../assets.ts';
 import { HOUR_MS } from '../../clock.ts';
-import { Refusal } from '../../errors.ts';
 import { maxReturnOf } from '../operations/operation-schemas.ts';
+import { openFolder } from '../server/built-files.ts';
 import { chooseCoding, compress, type Coding } from '../server/compression.ts';
 import { JSON_TYPE } from '../server/protocol.ts';
 import type { Contract } from './documented-operations.ts';
-import type { ReferenceFile, ReferenceParts } from './reference-worker.ts';
 
 export const describeKeptKeys = (hours: number): string =>
   `Makes the write safe to retry for at least ${hours} hours: repeating the key returns the first response.`;
@@ -25,8 +25,8 @@ export function loadContract(limits: Parameters<typeof maxReturnOf>[0], idempote
 }
 
 /**
- * Adds `/openapi.json`, `/docs` with the reference page made from it, and `/docs/errors`. The pages work offline. A
- * thread renders the pages on the first request, because loading the renderer would block the event loop for 250 ms.
+ * Adds `/openapi.json`, and the pages below `/docs` that tools/site makes: the guides, the errors, and the reference, which
+ * shows the contract. They work offline.
  */
 export function addReference(app: FastifyInstance, contract: () => object): void {
   const options = { exposeHeadRoute: true };
@@ -43,22 +43,17 @@ export function addReference(app: FastifyInstance, contract: () => object): void
     return reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' }).send(await bytes);
   });
 
-  let files: Promise<Map<string, ReferenceFile>> | undefined;
-  const serveFile: RouteHandlerMethod = async ({ url, headers }, reply) => {
-    const file = (await (files ??= renderFiles(contract()))).get(url.split('?', 1)[0]!);
-    if (!file) throw new Refusal('UNKNOWN_PATH');
-    reply.headers(file.headers).code(file.httpStatus);
-    const coding = chooseCoding(headers['accept-encoding'] ?? '', ['gzip']);
-    if (!coding) return reply.send(file.bytes);
-    return reply.header('content-encoding', coding).send(file.packed);
-  };
-  for (const url of ['/docs', '/docs/*']) app.get(url, options, serveFile);
-}
-
-function renderFiles(contract: object): Promise<Map<string, ReferenceFile>> {
-  return new Promise((resolve, reject) => {
-    const workerData: ReferenceParts = { contract, errorsPage: readAsset('docs/errors.html').toString() };
-    const worker = startThread(new URL('reference-worker.ts', import.meta.url), { workerData });
-    worker.once('message', resolve).once('error', reject);
+  const sendFile = openFolder('docs/dist/');
+  app.get('/docs', options, (_request, reply) => reply.redirect('/docs/', 301));
+  app.get<{ Params: { '*': string } }>('/docs/*', options, (request, reply) => {
+    const path = request.params['*'] || 'index';
+    reply.header('content-security-policy', path === 'reference' ? REFERENCE_POLICY : PAGE_POLICY);
+    return sendFile(extname(path) ? path : `${path}.html`, 'no-store', request, reply);
   });
 }
+
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** Allows the styles that the reference sets while it runs, and its call for the contract. */
+const REFERENCE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,13 +1,10 @@
 /**
  * Begin here: the dashboard, its built pages below /dashboard/ and their JSON below /dashboard/api/. All JSON except
  * signing in and links needs a session, including the operations of the API, which are served here too. Source:
- * decision 0023, https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/, RFC 9110 sections 8.8, 13.1.
+ * decision 0023, https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/.
  */
-import { hash } from 'node:crypto';
-import { extname } from 'node:path';
 import cookie from '@fastify/cookie';
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
-import { listAssets, readAsset } from '../../assets.ts';
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { entryBy } from '../../audit/audit.ts';
 import { Refusal, refuseField } from '../../errors.ts';
 import { describeWrite } from '../../pims/describe-write.ts';
@@ -15,10 +12,9 @@ import { textOf } from '../../pims/rules/json.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { parseClaim, type Access } from '../call/admit.ts';
-import { hasAnswer } from '../server/answer.ts';
 import { addOperation } from '../call/stages.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';
-import { chooseCoding, tagOfCoding, type Coding } from '../server/compression.ts';
+import { openFolder } from '../server/built-files.ts';
 import { BASE_PATH } from '../server/protocol.ts';
 import { refuseOtherHosts } from '../server/receive.ts';
 import { ROUTES } from './route-table.ts';
@@ -76,22 +72,8 @@ const accessBySession = (
 });
 
 const PREFIX = '/dashboard/';
-const DIST = 'dashboard/dist/';
-const PAGE = 'index.html';
 /** The caching of assets, whose names contain the hash of their content. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
-/** Each file has these compressed copies, which the build makes. */
-const COPIES: readonly (readonly [coding: Coding, extension: string])[] = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-];
-
 /** With these headers, a browser loads only the page's own files and never shows the page in a frame. */
 const HEADERS = {
   'content-security-policy':
@@ -109,60 +91,20 @@ const HEADERS = {
   'x-permitted-cross-domain-policies': 'none',
   'x-xss-protection': '0',
 };
-interface PageFile {
-  readonly type: string;
-  readonly tag: string;
-  readonly bytes: Buffer;
-  readonly packed: ReadonlyMap<Coding, Buffer>;
-}
 
 async function addPages(app: FastifyInstance): Promise<void> {
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (_request, reply) => void reply.headers(HEADERS));
+    const sendFile = openFolder('dashboard/dist/');
     const addPage = (url: string, handler: RouteHandlerMethod) =>
       void scope.route({ method: ['GET', 'HEAD'], url, handler });
-    addPage(`${PREFIX}assets/*`, (request, reply) => {
-      const name = `assets/${(request.params as { '*': string })['*']}`;
-      if (sendPageFile(name, FOR_EVER, request, reply)) return reply;
-      throw new Refusal('UNKNOWN_PATH');
-    });
+    addPage(`${PREFIX}assets/*`, (request, reply) =>
+      sendFile(`assets/${(request.params as { '*': string })['*']}`, FOR_EVER, request, reply),
+    );
     addPage(`${PREFIX}*`, (request, reply) => {
       if (/^\/dashboard\/api([/?]|$)/.test(request.url)) throw new Refusal('UNKNOWN_PATH');
-      if (sendPageFile(PAGE, 'no-cache', request, reply)) return reply;
-      throw new Refusal('UNKNOWN_PATH', 'The dashboard is not built. Run `npm run build` and start the service again.');
+      return sendFile('index.html', 'no-cache', request, reply);
     });
     for (const url of ['/', '/dashboard']) addPage(url, (_request, reply) => reply.redirect(PREFIX));
   });
-}
-
-let files: ReadonlyMap<string, PageFile> | undefined;
-
-/** Sends the file with this name in dashboard/dist, or 304 if the browser has it. Returns false for an unknown name. */
-function sendPageFile(name: string, cacheControl: string, { headers }: FastifyRequest, reply: FastifyReply): boolean {
-  files ??= readFiles();
-  const file = files.get(name);
-  if (!file) return false;
-  const { type, tag, bytes, packed } = file;
-  const coding = chooseCoding(headers['accept-encoding'] ?? '', [...packed.keys()]);
-  const etag = coding ? tagOfCoding(tag, coding) : tag;
-  reply.headers({ 'content-type': type, etag, vary: 'accept-encoding', 'cache-control': cacheControl });
-  if (hasAnswer(headers['if-none-match'] ?? '', etag)) reply.code(304).send();
-  else if (coding) reply.header('content-encoding', coding).send(packed.get(coding));
-  else reply.send(bytes);
-  return true;
-}
-
-function readFiles(): Map<string, PageFile> {
-  const names = new Set(listAssets(DIST));
-  const read = new Map<string, PageFile>();
-  for (const name of names) {
-    const type = TYPES[extname(name)];
-    if (type === undefined) continue;
-    const bytes = readAsset(name);
-    const copies = COPIES.filter(([, extension]) => names.has(name + extension));
-    const packed = new Map(copies.map(([coding, extension]) => [coding, readAsset(name + extension)]));
-    const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`;
-    read.set(name.slice(DIST.length), { type, tag, bytes, packed });
-  }
-  return read;
 }
