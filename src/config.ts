@@ -67,8 +67,8 @@ function databaseAddress(variable: string, meaning: string): Setting<string> {
     return wanted === null || ['read-write', 'primary'].includes(wanted) ? url : undefined;
   };
   const form =
-    'an address such as postgres://user:password@host:5432/database (several servers: host:5432,other:5432; ' +
-    'target_session_attrs, if there is one, must be read-write or primary)';
+    'an address such as postgres://user:password@host:5432/database, for several servers host:5432,other:5432; ' +
+    'target_session_attrs can only be read-write or primary';
   return { variable, default: '', parse: parseAddress, form, meaning, secret: true };
 }
 
@@ -105,58 +105,56 @@ export const SETTINGS = {
   data: anyText('STOREROOM_DATA', './data', 'Folder of the embedded store. It is created if it does not exist.'),
   databaseUrl: databaseAddress(
     'STOREROOM_DATABASE_URL',
-    'Address of a PostgreSQL database, used instead of the embedded store. It can list several servers, ' +
-      'separated by commas: the service uses the primary, and follows when another server is promoted. To read ' +
-      'the address from a file, set STOREROOM_DATABASE_URL_FILE to its path.',
+    'PostgreSQL database, used instead of the embedded store. Of several servers, the service uses the ' +
+      'primary, also after a failover. STOREROOM_DATABASE_URL_FILE can name a file with the address.',
   ),
   databaseConnections: wholeNumber(
     'STOREROOM_DATABASE_CONNECTIONS',
     4,
     [1, 100],
-    'Connections to PostgreSQL for each kind of work: reads by key, short queries, long queries, writes. A ' +
-      'node opens five more.',
+    'Connections to PostgreSQL for each of: reads by key, short queries, long queries, writes. A node opens ' +
+      'five more.',
   ),
   port: wholeNumber('STOREROOM_PORT', 8080, [0, 65_535], 'Port to listen on. 0 chooses a free port.'),
   host: anyText(
     'STOREROOM_HOST',
     '127.0.0.1',
-    'Address to listen on. Use a loopback address unless a proxy in front of the service terminates TLS.',
+    'Address to listen on. Use a loopback address unless a proxy terminates TLS.',
   ),
   publicUrl: origin(
     'STOREROOM_PUBLIC_URL',
-    'Address at which people reach the service, for links to the dashboard. The dashboard and /metrics answer only ' +
-      'under this host name, localhost and IP addresses. If it is not set, links in responses of the dashboard have ' +
-      'no host, and links that a command prints have the address the service last listened on.',
+    'Address at which people reach the service. The dashboard and /metrics answer only under this host name, ' +
+      'localhost and IP addresses, and links begin with it. Without it, links in responses have no host, and ' +
+      'links that a command prints have the address the service last listened on.',
   ),
   trustedProxies: networks(
     'STOREROOM_TRUSTED_PROXIES',
-    'Proxies in front of the service whose X-Forwarded-For and X-Forwarded-Proto are trusted.',
+    'Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted.',
   ),
   operatorTeam: anyText(
     'STOREROOM_OPERATOR_TEAM',
     '',
-    'Team whose owners see the page Operate: health, backups, and the calls of every team. If it is not set, ' +
-      'owners see it only while there is a single team. If no team has this ID, no one sees it.',
+    'Team whose owners see the page Operate: health, backups, and the calls of every team. Without it, owners ' +
+      'see the page only while there is a single team.',
   ),
   demo: choice(
     'STOREROOM_DEMO',
     'on',
     ['on', 'off'],
-    'Whether `serve` creates the demo tenant in an embedded store that has no tenants.',
+    'Whether `serve` creates the demo tenant in an embedded store without tenants.',
   ),
   create: choice(
     'STOREROOM_CREATE',
     'on',
     ['on', 'off', 'always'],
-    'Whether the service may create a store where there is none. With `on`, it does not if STOREROOM_BACKUP_DIR has ' +
-      'backups, because a store was lost or moved away. With `off`, only `--create` creates one.',
+    'Whether the service may create a missing store. With `on`, it does not if STOREROOM_BACKUP_DIR has ' +
+      'backups, because then a store was lost. With `off`, only `--create` creates one.',
   ),
   logLevel: choice(
     'STOREROOM_LOG_LEVEL',
     'info',
     ['debug', 'info', 'warn', 'error'],
-    'Lowest level that is logged. `debug` adds a line for each request. Credentials and query strings are ' +
-      'never logged.',
+    'Lowest level that is logged. `debug` adds a line for each request.',
   ),
   metrics: choice(
     'STOREROOM_METRICS',
@@ -168,40 +166,40 @@ export const SETTINGS = {
     'STOREROOM_WEBHOOK_PRIVATE',
     'off',
     ['off', 'on'],
-    'Whether webhooks may call private addresses, and http: URLs. Switch it on only if everyone who may add a ' +
-      'webhook may also reach the network of the service.',
+    'Whether webhooks may call private addresses, and http: URLs. Whoever may add a webhook then reaches the ' +
+      'network of the service.',
   ),
   maxReturnDefault: wholeNumber(
     'STOREROOM_MAX_RETURN_DEFAULT',
     500,
     [1, 100_000],
-    'Records that a query returns if it has no maxReturn.',
+    'Records that a query without maxReturn returns.',
   ),
   returnMax: wholeNumber('STOREROOM_RETURN_MAX', 5000, [1, 100_000], 'Maximum records that a query returns.'),
   pageBytesMax: wholeNumber(
     'STOREROOM_PAGE_BYTES_MAX',
     4 * 1024 * 1024,
     [65_536, 67_108_864],
-    'Maximum bytes of records that a query returns. Only a page with a single record can be larger.',
+    'Maximum bytes of records that a query returns. Only a single record can be larger.',
   ),
   lookupRecordsMax: wholeNumber(
     'STOREROOM_LOOKUP_RECORDS_MAX',
     1000,
     [1, 10_000],
-    'Maximum orders that the lookup by storefront number returns. A number with more orders gets 422.',
+    'Maximum orders of a storefront lookup. More get 422.',
   ),
   queryBudgetMs: wholeNumber(
     'STOREROOM_QUERY_BUDGET_MS',
     2000,
     [10, 60_000],
-    'Milliseconds that a query may take. A longer query gets 400 QUERY_TOO_COSTLY.',
+    'Milliseconds that a query may take before it gets QUERY_TOO_COSTLY.',
   ),
   queryThreads: wholeNumber('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries of the embedded store.'),
   queriesRunningMax: wholeNumber(
     'STOREROOM_QUERIES_RUNNING_MAX',
     8,
     [1, 1000],
-    'Maximum long queries of a tenant that run at the same time. Fewer run if there are fewer threads or connections.',
+    'Maximum long queries of a tenant that run at once, if there are as many threads or connections.',
   ),
   queriesWaitingMax: wholeNumber(
     'STOREROOM_QUERIES_WAITING_MAX',
@@ -213,8 +211,8 @@ export const SETTINGS = {
     'STOREROOM_OPEN_TENANTS_MAX',
     0,
     [0, 100_000],
-    'Soft limit of tenants whose files the embedded store keeps open; tenants beyond it are opened on demand. ' +
-      '0 derives it from a quarter of the memory and half of the file handles, at most 4,000.',
+    'Tenants whose files the embedded store keeps open; others are opened on demand. 0 means a quarter of the ' +
+      'memory and half of the file handles, at most 4,000.',
   ),
   idempotencyHours: wholeNumber(
     'STOREROOM_IDEMPOTENCY_HOURS',
@@ -228,38 +226,38 @@ export const SETTINGS = {
     'STOREROOM_REQUEST_LOG_MB',
     256,
     [1, 1_000_000],
-    'Maximum size of the request log of a tenant, in megabytes (2^20 bytes). The oldest requests are removed first.',
+    'Maximum size of the request log of a tenant in MiB. The oldest requests are removed first.',
   ),
   requestLogRate: wholeNumber(
     'STOREROOM_REQUEST_LOG_RATE',
     1000,
     [1, 1_000_000],
-    'Maximum requests of a tenant that a node logs per second; ten times as many in a burst. Further requests ' +
-      'are only counted.',
+    'Maximum requests of a tenant that a node logs per second; ten times as many in a burst. Others are only ' +
+      'counted.',
   ),
   diskFreeMb: wholeNumber(
     'STOREROOM_DISK_FREE_MB',
     1024,
     [0, 999_999_999],
-    'Minimum free megabytes on the disk of the embedded store. Below it, the request log stops.',
+    'Free megabytes on the disk of the embedded store below which the request log stops.',
   ),
   diskFreePercent: wholeNumber(
     'STOREROOM_DISK_FREE_PERCENT',
     5,
     [0, 100],
-    'The same limit as a percentage of the disk. The smaller of the two applies, but at least 64 MB.',
+    'The same as a percentage of the disk. The smaller of the two applies, but at least 64 MB.',
   ),
   readyFreeMb: wholeNumber(
     'STOREROOM_READY_FREE_MB',
     64,
     [0, 999_999_999],
-    'Minimum free megabytes on the disk of the embedded store. Below it, /readyz returns 503.',
+    'Free megabytes on the disk of the embedded store below which /readyz returns 503.',
   ),
   backupDir: anyText(
     'STOREROOM_BACKUP_DIR',
     '',
-    'Folder for scheduled backups of the embedded store. Each store needs its own. If it is not set, no backups are ' +
-      'made. For PostgreSQL, use its own tools.',
+    'Folder for scheduled backups of the embedded store, which no other store may use. Without it, there are ' +
+      'none. For PostgreSQL, use its own tools.',
   ),
   backupHours: wholeNumber('STOREROOM_BACKUP_HOURS', 24, [1, 8760], 'Hours between two scheduled backups.'),
   backupKeep: wholeNumber(
@@ -278,13 +276,14 @@ export const SETTINGS = {
     'STOREROOM_TENANT_IN_FLIGHT_MAX',
     256,
     [1, 100_000],
-    'Calls of a tenant in flight that are accepted while more than 75 % of all places are taken. Further calls get 429.',
+    'Calls of a tenant in flight that are accepted while more than 75 % of all places are taken. Further calls ' +
+      'get 429.',
   ),
   waitingMax: wholeNumber(
     'STOREROOM_WAITING_MAX',
     1000,
     [1, 100_000],
-    'Maximum calls that wait for changes. They are not in flight. Further calls get 503.',
+    'Maximum calls that wait for changes, beside those in flight. Further calls get 503.',
   ),
   tenantWaitingMax: wholeNumber(
     'STOREROOM_TENANT_WAITING_MAX',
@@ -296,19 +295,19 @@ export const SETTINGS = {
     'STOREROOM_TRAFFIC_BYTES_MAX',
     96 * MIB,
     [MIB, 512 * MIB],
-    'Memory in bytes for request bodies, and as much again for unsent responses, of which one tenant may use half.',
+    'Bytes of memory for request bodies, and as many for unsent responses, of which one tenant may use half.',
   ),
   keepAliveMs: wholeNumber(
     'STOREROOM_KEEP_ALIVE_MS',
     72_000,
     [1000, 600_000],
-    'Milliseconds that an idle connection is kept open. Set it above the idle timeout of the load balancer.',
+    'Milliseconds that an idle connection is kept open. Keep it above the idle timeout of the balancer.',
   ),
   drainMs: wholeNumber(
     'STOREROOM_DRAIN_MS',
     0,
     [0, 60_000],
-    'Milliseconds that a stopping service reports "not ready" to load balancers before it closes its listener.',
+    'Milliseconds that a stopping service reports "not ready" before it closes its listener.',
   ),
 } as const;
 

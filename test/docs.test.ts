@@ -24,7 +24,10 @@ import { IS_THOROUGH } from './kit/trials.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DOCUMENTS = globSync(
-  ['*.md', 'docs/**/*.md', 'demo/**/*.md', 'test/**/*.md', 'bench/*.md', 'examples/*.md', '{client*,mcp}/*.md'],
+  [
+    ...'* docs/**/* demo/**/* test/**/* bench/* examples/* {client*,mcp}/*'.split(' ').map((path) => `${path}.md`),
+    'tools/*/README.md',
+  ],
   {
     cwd: ROOT,
   },
@@ -245,6 +248,12 @@ suite('names in the documents', () => {
       }
     });
 
+  test('the README of a package links only to itself and to addresses, because it is published alone', () => {
+    for (const file of DOCUMENTS.filter((one) => /^(client.*|mcp)\//.test(one)))
+      for (const { target, line } of findLinks(read(file)))
+        assert.ok(target.startsWith('#'), `${file}:${line} ${target}`);
+  });
+
   test('every variable a command uses is introduced before it in the same document', () => {
     for (const file of DOCUMENTS) {
       let introduced = '';
@@ -271,7 +280,7 @@ suite('names in the documents', () => {
         for (const [, words = ''] of text.matchAll(/\b(?:npx --no storeroom|storeroom\.js) ([a-z][^|&;\n]*)/g)) {
           const [first = '', second = ''] = words.split(' ');
           const row = [`${first} ${second}`, first]
-            .map((name) => reference.find((one) => RegExp(`^\\| \`${name}(\`| [<[])`).test(one)))
+            .map((name) => reference.find((one) => RegExp(`^- \`${name}(\`| [<[])`).test(one)))
             .find((found) => found !== undefined);
           assert.ok(row !== undefined, `${file}:${line} storeroom ${words}`);
           for (const [option] of words.matchAll(/--(?!json\b)[a-z-]+/g))
@@ -280,7 +289,7 @@ suite('names in the documents', () => {
   });
 
   // Holds S14.1, S14.2.
-  test('the table of limits has the numbers of the code', () => {
+  test('the list of limits has the numbers of the code', () => {
     const { maxReturnDefault, returnMax } = SETTINGS;
     const most = returnMax.default.toLocaleString('en');
     const rows: Record<string, string> = {
@@ -300,9 +309,9 @@ suite('names in the documents', () => {
       'records of a page': `${maxReturnDefault.default} when not asked, ${most} at most`,
       'a query': `${SETTINGS.queryBudgetMs.default / 1000} s`,
     };
-    const table = read('docs/specification.md').split('\n## Limits\n')[1] ?? '';
+    const list = read('docs/specification.md').split('\n## Limits\n')[1] ?? '';
     for (const [name, number] of Object.entries(rows))
-      assert.ok(table.includes(`\n| ${name} | ${number} |`), `${name}: ${number}`);
+      assert.ok(list.includes(`\n- ${name}: ${number} (`), `${name}: ${number}`);
   });
 
   test('every version of the change log begins with what changes for callers', () => {
@@ -324,7 +333,7 @@ suite('names in the documents', () => {
   });
 
   test('every error code of a response is in docs/errors.md, and the other way round', () => {
-    const named = [...read('docs/errors.md').matchAll(/^\| `([A-Z_]+)`/gm)].map(([, code = '']) => code);
+    const named = [...read('docs/errors.md').matchAll(/^- `([A-Z_]+)`: /gm)].map(([, code = '']) => code);
     assert.deepEqual(named.toSorted(), Object.keys(ERRORS).toSorted());
   });
 
@@ -350,7 +359,10 @@ suite('names in the documents', () => {
   test('every setting is in docs/settings.md with its default', () => {
     const text = read('docs/settings.md');
     for (const { variable, default: fallback } of Object.values(SETTINGS))
-      assert.ok(text.includes(`| \`${variable}\` | \`${String(fallback)}\` |`), variable);
+      assert.ok(
+        text.includes(`\n- \`${variable}\` (${String(fallback) ? `\`${String(fallback)}\`` : 'unset'}; `),
+        variable,
+      );
   });
 
   test('docs/architecture.md names every folder of src', () => {

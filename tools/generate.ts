@@ -19,7 +19,7 @@ import { COMMAND_ROWS, ROWS_BY_STATUS, type ErrorRow } from './site/error-rows.t
 
 const ROOT = join(import.meta.dirname, '..');
 const PYTHON_MODULE = 'client-python/storeroom.py';
-const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
+const WRITTEN = '<!-- Written by `npm run generate`. -->';
 
 /** Options that every command has. The page describes them once. */
 const EVERY_OPTION = ['--json', '--help'];
@@ -67,72 +67,66 @@ function readOrNothing(file: string): string {
 }
 
 function writeErrors(): string {
-  const table = (rows: readonly ErrorRow[]): string =>
-    buildTable(
-      ['code', 'meaning', 'what to do'],
-      rows.map(({ code, message, remedy }) => [`\`${code}\``, message, remedy]),
-    );
+  const list = (rows: readonly ErrorRow[]): string =>
+    rows.map(({ code, remedy }) => `- \`${code}\`: ${remedy}`).join('\n');
   const isOfDashboard = ({ place }: ErrorRow): boolean => place === 'dashboard';
   const sections = [...ROWS_BY_STATUS].flatMap(([status, rows]) => {
     const called = rows.filter((row) => !isOfDashboard(row));
-    return called.length > 0 ? [`## ${status}\n\n${table(called)}`] : [];
+    return called.length > 0 ? [`## ${status.slice(0, 3)}\n\n${list(called)}`] : [];
   });
   const dashboard = [...ROWS_BY_STATUS.values()].flat().filter(isOfDashboard);
   return `${WRITTEN}
 
 # Errors
 
-A running service shows this list at \`/docs/errors\`. Every error has this body:
+Each code is followed by what to do. The \`message\` of the response says what is wrong; a running service also lists
+the meaning of each code at \`/docs/errors\`. Every error has this body:
 
 \`\`\`text
 {"status":"error","data":null,"subRecords":null,"message":…,"code":…,"remedy":…,"docs":…,"field":…,"suggestion":…,"step":…,"requestId":…}
 \`\`\`
 
-- \`code\` never changes its meaning. Branch on it.
-- \`message\` is a sentence for people. It can be more exact than the one below.
-- \`remedy\` says what to do next. \`docs\` is the path of the code on the service, \`/docs/errors#CODE\`.
-- \`field\` names the parameter or field that is wrong, if one is. \`suggestion\` is a similar known name, if there is
-  one, or the number of the order that a line moved to. \`step\` is the index of the refused step of a batch.
+- Branch on \`code\`, whose meaning never changes. \`message\` is for people, and can change.
+- \`remedy\` says what to do, and \`docs\` is the path of the code on the service.
+- \`field\` is the wrong parameter or field, \`suggestion\` a similar known name or the order that has the line,
+  \`step\` the index of the refused step of a batch. They are there if they apply.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
-A 4xx response means that nothing was written. After a 5xx response or no response, the outcome of a write is unknown: retry
-it with its \`Idempotency-Key\`
-([idempotency](api-reference.md#idempotency)).
+After a 4xx nothing was written. After a 5xx, or without a response, the outcome of a write is unknown: retry it with
+its [\`Idempotency-Key\`](api-reference.md#idempotency).
 
 ${sections.join('\n\n')}
 
 ## Only in the dashboard
 
-${table(dashboard)}
+${list(dashboard)}
 
 ## Only on the command line
 
-Commands exit with 0 when done, 1 when refused or failed, 2 when used wrongly, 78 when a setting
-cannot be used. With \`--json\` the error is one
-object on standard error,
-\`{"error":{"code":…,"message":…}}\`; wrong use has the code \`WRONG_USE\`. Beside the codes above:
+Commands exit with 0 when done, 1 when refused or failed, 2 when used wrongly, 78 for a wrong setting. With
+\`--json\` the error is one object on standard error, \`{"error":{"code":…,"message":…}}\`; wrong use has the code
+\`WRONG_USE\`. These codes are only here:
 
-${table(COMMAND_ROWS)}
+${list(COMMAND_ROWS)}
 `;
 }
 
 function writeSettings(): string {
-  const settings = Object.values(SETTINGS).map(({ variable, default: fallback, form, meaning }) => [
-    `\`${variable}\``,
-    `\`${String(fallback)}\``,
-    form.replace('a whole number from ', ''),
-    meaning,
-  ]);
+  const settings = Object.values(SETTINGS).map(({ variable, default: fallback, form, meaning }) => {
+    const values = form.replace('a whole number from ', '').replace('a non-empty text', 'text');
+    return `- \`${variable}\` (${String(fallback) ? `\`${String(fallback)}\`` : 'unset'}; ${values}): ${meaning}`;
+  });
   return `${WRITTEN}
 
 # Settings
 
-Settings are environment variables. \`serve --port\` and \`serve --host\` override \`STOREROOM_PORT\` and
-\`STOREROOM_HOST\`. An empty variable counts as unset. A wrong value stops the command with exit code 78; the message
-names all wrong values. \`storeroom config\` shows every value in force and its source. \`serve\` warns about
-unknown variables that begin with \`STOREROOM_\`.
+Settings are environment variables; an empty one counts as unset. \`serve --port\` and \`--host\` override two of them.
+A wrong value stops a command with exit code 78 and a message that names all wrong values. \`storeroom config\` shows
+every value in force and its source. \`serve\` warns about unknown variables that begin with \`STOREROOM_\`.
 
-${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
+Each is followed by its default and the values that it can have.
+
+${settings.join('\n')}
 `;
 }
 
@@ -142,29 +136,21 @@ function writeCommands(): string {
 
 # Commands
 
-Run a command as \`storeroom …\`, in a checkout with \`npx --no storeroom …\` or from anywhere as
-\`/path/to/storeroom/bin/storeroom.js …\`.
-They work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, and name it on standard
-error. Only \`serve\`, \`restore\`, \`move\` and \`tenant create --create\` make a store. Every command has \`--help\`,
-which explains its options with an example, and all but \`service run\` have \`--json\`: it prints one JSON object on
-standard output and nothing else.
+Run a command as \`storeroom …\`, in a checkout as \`npx --no storeroom …\`, or from anywhere as
+\`/path/to/storeroom/bin/storeroom.js …\`. Commands work on the folder in \`STOREROOM_DATA\`, or the database of
+\`STOREROOM_DATABASE_URL\`, and name it on standard error. Only \`serve\`, \`restore\`, \`move\` and
+\`tenant create --create\` make a store. \`--help\` explains the options of a command with an example. With \`--json\`,
+all but \`service run\` print one JSON object on standard output.
 
-${buildTable(['command', 'does', 'options'], listCommands(program, []))}
+${listCommands(program, []).join('\n')}
 `;
 }
 
-/** Returns a row for each command below `command`, in its order. A word that only groups commands has no row. */
-function listCommands(command: Command, words: readonly string[]): string[][] {
+/** Returns a line for each command below `command`, in its order. A word that only groups commands has no line. */
+function listCommands(command: Command, words: readonly string[]): string[] {
   if (command.commands.length > 0) return command.commands.flatMap((one) => listCommands(one, [...words, one.name()]));
   const usage = command.usage().replace('[options]', '').trim();
   const options = command.options.filter(({ long, hidden }) => !hidden && !EVERY_OPTION.includes(long ?? ''));
   const line = [...words, usage].join(' ').trim();
-  return [[`\`${line}\``, command.description(), options.map(({ flags }) => `\`${flags}\``).join(', ')]];
-}
-
-function buildTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows].map(
-    (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`,
-  );
-  return lines.join('\n');
+  return [`- \`${line}\`: ${[command.description(), ...options.map(({ long }) => `\`${long}\``)].join(' ')}`];
 }

@@ -1,6 +1,6 @@
 /**
  * Begin here. `npm run bench:attacks` runs the costliest calls, one attack after the other and all at once, against a
- * service in a control group of 512 MB. docs/reliability.md has the figures and the bars.
+ * service in a control group of 512 MB. bench/attack-figures.md has the figures and the bars.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

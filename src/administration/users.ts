@@ -38,8 +38,7 @@ export const USERS = {
   }),
   'POST /users/link': action({
     about:
-      'Print a new one-time link for a user. When it is used, it sets a new password, turns off two-step verification and ' +
-      'ends all sessions. Until then, the old password and the sessions keep working.',
+      'Print a new one-time link. Using it sets a new password, turns off two-step verification and ends all sessions.',
     role: 'owner',
     proof: 'recent',
     takes: USER,

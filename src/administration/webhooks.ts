@@ -87,7 +87,7 @@ export const WEBHOOKS = {
     ],
   }),
   'POST /webhooks/rotate': action({
-    about: 'Replace the secret of a webhook. The replaced one also signs for 24 hours. The new one is shown only here.',
+    about: 'Replace the secret of a webhook. The old one also signs for 24 hours. The new one is shown only here.',
     role: 'developer',
     proof: 'recent',
     takes: ID,
@@ -98,8 +98,7 @@ export const WEBHOOKS = {
   }),
   'webhook rotate-key': action({
     about:
-      'Replace the key with which the store encrypts the secrets of all tenants. The secrets stay the same. After a leak, ' +
-      'also run `rotate` for each webhook.',
+      'Replace the key that encrypts the secrets of all tenants, which stay the same. After a leak, also `rotate` each webhook.',
     notes: 'webhook key replaced',
     run: async ({ webhooks, actor }) => ({ webhooks: await webhooks.replaceKey(actor) }),
     command: 'webhook rotate-key',

@@ -191,7 +191,7 @@ test('a script of a schema never changes under its number', () => {
   assert.deepEqual(
     Object.fromEntries(found.map((file) => [file, hashOf(file)])),
     SCRIPTS,
-    'see "A change of a schema" in docs/releasing.md',
+    'see "A change of a schema" in tools/release/README.md',
   );
 });
 
@@ -203,7 +203,7 @@ test('a schema has its own version; the version of the program is the one whose 
     ...(['control', 'pims'] as const).map((kind) => newestSchema({ store: 'postgres', kind })),
   ].join(' | ');
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as RootManifest;
-  assert.equal(newest?.schemas, schemas, 'a new schema: see "A change of a schema" in docs/releasing.md');
+  assert.equal(newest?.schemas, schemas, 'a new schema: see "A change of a schema" in tools/release/README.md');
   assert.equal(
     earlier.find((row) => row.schemas === schemas),
     undefined,

@@ -30,8 +30,8 @@ export const ROWS_BY_STATUS: ReadonlyMap<string, readonly ErrorRow[]> = Map.grou
   ({ httpStatus }) => `${httpStatus} ${STATUS_CODES[httpStatus]}`,
 );
 
-/** Returns the status of an error and the requests that can get it. A command has no status. */
-export function describeReach(code: string): string {
-  const { httpStatus, place } = ROWS.find((row) => row.code === code)!;
-  return place === 'command' ? PLACES[place] : `${httpStatus} · ${PLACES[place]}`;
+/** Returns the meaning of an error, and its status with the requests that can get it. A command has no status. */
+export function describeError(code: string): { message: string; reach: string } {
+  const { httpStatus, place, message } = ROWS.find((row) => row.code === code)!;
+  return { message, reach: place === 'command' ? PLACES[place] : `${httpStatus} · ${PLACES[place]}` };
 }

@@ -1,7 +1,7 @@
 /** Renders a document of this repository as HTML, with links to the other pages that a service serves. */
 import { posix } from 'node:path';
-import { Marked, type Token, type Tokens } from 'marked';
-import { describeReach } from './error-rows.ts';
+import { Marked, type Tokens } from 'marked';
+import { describeError } from './error-rows.ts';
 
 /** A heading of the index, and the names and addresses of the pages below it. */
 export interface Section {
@@ -51,7 +51,7 @@ const splitSections = (markdown: string): string[] => markdown.split(/^(?=## )/m
 
 export function renderMarkdown(file: string, markdown: string): string {
   const slugs = new Map<string, number>();
-  const marked = new Marked({
+  const marked: Marked = new Marked({
     renderer: {
       heading({ tokens, depth, text }) {
         const id = makeSlug(text, slugs);
@@ -78,9 +78,11 @@ export function renderMarkdown(file: string, markdown: string): string {
         const code = `<code>${escapeHtml(text)}</code>`;
         return /^\/docs(\/(errors|reference))?$/.test(text) ? `<a href="${text}">${code}</a>` : code;
       },
+      list({ items }): string | false {
+        if (file !== 'docs/errors.md' || !ERROR_LINE.test(items[0]!.text)) return false;
+        return items.map(({ text }) => renderError(text, (words) => marked.parseInline(words) as string)).join('\n');
+      },
       table(table) {
-        if (file === 'docs/errors.md')
-          return table.rows.map((row) => renderError(row, (tokens) => this.parser.parseInline(tokens))).join('\n');
         const renderRow = (cells: readonly Tokens.TableCell[]): string => {
           const row = cells.map(({ header, text, tokens }) => {
             const tag = header && text !== '' ? 'th' : 'td'; // an empty head is a fault for screen readers
@@ -98,14 +100,15 @@ export function renderMarkdown(file: string, markdown: string): string {
   return marked.parse([opening, ...sections.filter(isPublic)].join('')) as string;
 }
 
-/** Renders a row of the tables of errors as a section, at the anchor that the `docs` of an error names. */
-function renderError(
-  [code, message, remedy]: readonly Tokens.TableCell[],
-  render: (tokens: Token[]) => string,
-): string {
-  const name = code!.text.replaceAll('`', '');
-  return `<section id="${name}"><h3><a href="#${name}"><code>${name}</code></a> <small>${describeReach(name)}</small></h3>
-<p>${render(message!.tokens)}</p><p><b>What to do:</b> ${render(remedy!.tokens)}</p></section>\n`;
+/** A line of the lists of errors: the code and its remedy. */
+const ERROR_LINE = /^`([A-Z_]+)`: (.+)$/;
+
+/** Renders an error with its meaning as a section, at the anchor that the `docs` of an error names. */
+function renderError(line: string, render: (text: string) => string): string {
+  const [, name = '', remedy = ''] = ERROR_LINE.exec(line)!;
+  const { reach, message } = describeError(name);
+  return `<section id="${name}"><h3><a href="#${name}"><code>${name}</code></a> <small>${reach}</small></h3>
+<p>${render(message)}</p><p><b>What to do:</b> ${render(remedy)}</p></section>\n`;
 }
 
 /** Returns the address of a link, or undefined if it names a file that the service does not serve. */

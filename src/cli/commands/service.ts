@@ -74,7 +74,7 @@ export const addMcpCommand: AddCommands = (program, { environment }) => {
     });
 };
 
-const HEALTH_HELP = 'Check whether the service on this machine is up. Exits with 0 if it is, otherwise with 1.';
+const HEALTH_HELP = 'Check whether the service on this machine is up. Exits with 0 or 1.';
 
 export const addHealthCommand: AddCommands = (program, context) => {
   addCommand(program, 'health', 'health --ready', HEALTH_HELP)
