@@ -176,10 +176,11 @@ test('the packages have the addresses that package.json has, and none while it h
 /** The SHA-256 of the scripts of schemas, without comments and layout. */
 const SCRIPTS: Record<string, string> = {
   'src/store/control/migrations/control-0001.sql': '26bdbdb55c74873d1777a434f70787fbeacdeaef7184c9085df901683d17d8e6',
+  'src/store/pims/migrations/pims-0001.sql': '83c9227f09d4043be4f066279e5620fba27015acba3cd5da2e91a90c49ade85b',
   'src/store/postgres/migrations/control-0014.sql': '404f1f34efa53e0f615cf1ac3901967253a417b2a78af96b13dd42dce0ff8aa5',
-  'src/store/postgres/migrations/pims-0011.sql': '0056e1362cf90ec148b7893b0bc6080638393a03e7406bbed07e464688fbe747',
+  'src/store/postgres/migrations/pims-0012.sql': '608363c1e8263b079473229f92caf835ef09aed53575f5ccb14343e506968360',
   'src/store/sqlite/migrations/control-0013.sql': '44546a0a3db3abdc48e64a5a9fc0233285dc9bf7a3ed299b754ba6e5efb93d41',
-  'src/store/sqlite/migrations/pims-0011.sql': '652f0c0297d3edb96768384e19898fbe9fbe33a06f157b4dfa291aa3221fdead',
+  'src/store/sqlite/migrations/pims-0012.sql': 'e32355fe3baba538768ff1042b2538d48b0a448303f3f63ad1cb83f2aa57d5cc',
   'src/store/sqlite/migrations/requests-0004.sql': 'e7417caadd296149444dd76262a13735167ae68852884ac6ec6b71e6cb9f2177',
   'src/store/sqlite/migrations/usage-0004.sql': 'ca8e91f40254174257b072cbb61da7b00b4ff6da9841827ce71642865b322404',
 };

@@ -19,14 +19,17 @@ const IS_MADE = `SELECT 1 FROM pg_extension, pg_tables
 const MIGRATION_LOCK = 7_301_126;
 
 const FOLDER = 'src/store/postgres/migrations/';
-/** Texts are sorted by their bytes. A page that is half empty has room for new versions of its rows. */
+/** Texts are sorted by their bytes. A page that is not full has room for new versions of its rows. */
 const TYPES = {
   FIELD: FIELD_TYPE,
   TEXT: 'TEXT COLLATE "C"',
   INTEGER: 'BIGINT',
   BLOB: 'BYTEA',
   REAL: 'DOUBLE PRECISION',
+  $RECORD: '"SORT_KEY" TEXT COLLATE "C" PRIMARY KEY, search TEXT COLLATE "C" NOT NULL, folded JSONB',
+  $RECORDS: 'WITH (fillfactor = 85)',
   $TABLE: '',
+  $ROWS: '',
   $HOT: 'WITH (fillfactor = 50)',
 };
 let schemas: Record<'control' | 'pims', SchemaScripts> | undefined;

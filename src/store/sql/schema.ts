@@ -7,9 +7,6 @@ import { refuseCommand, type Refusal } from '../../errors.ts';
 
 export type SchemaScripts = ReturnType<typeof loadSchema>;
 
-/** The tables that both kinds of store have beside records. */
-const TABLES = 'src/store/control/migrations/control-0001.sql';
-
 /** The types of a store by the names that the shared tables have for them; FIELD is the type of a field. */
 export interface ColumnTypes extends Readonly<Record<string, string>> {
   readonly FIELD: string;
@@ -17,11 +14,15 @@ export interface ColumnTypes extends Readonly<Record<string, string>> {
 
 /**
  * Loads the scripts of a kind from a folder, whose name ends with a slash. In a script, `$FIELDS(A, B)` declares a
- * column for each field, and `$TABLES` the shared tables.
+ * column for each field, and `$TABLES` the tables of this kind that both stores have.
  */
 export function loadSchema(folder: string, kind: string, types: ColumnTypes) {
   const readScript = (name: string) => readAsset(name).toString();
-  const listTables = () => readScript(TABLES).replaceAll(/(?<!")\$?\b[A-Z]+\b/g, (word) => types[word] ?? word);
+  const listTables = () =>
+    readScript(`src/store/${kind}/migrations/${kind}-0001.sql`).replaceAll(
+      /(?<!")\$?\b[A-Z]+\b/g,
+      (word) => types[word] ?? word,
+    );
   const listFields = (_: string, names: string) => names.replaceAll(/\w+/g, `"$&" ${types.FIELD}`);
   const scripts = listAssets(folder)
     .filter((name) => name.startsWith(`${folder}${kind}-`))

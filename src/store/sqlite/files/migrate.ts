@@ -19,7 +19,14 @@ const SCHEMA_AT = 60;
 const FOLDER = 'src/store/sqlite/migrations/';
 /** The type of a column that holds a field, also in the released scripts of the schema. */
 export const FIELD_TYPE = "TEXT NOT NULL DEFAULT ''";
-const TYPES = { FIELD: FIELD_TYPE, $TABLE: 'STRICT, WITHOUT ROWID', $HOT: 'STRICT, WITHOUT ROWID' };
+const TYPES = {
+  FIELD: FIELD_TYPE,
+  $RECORD: 'ID INTEGER PRIMARY KEY, SORT_KEY TEXT NOT NULL UNIQUE',
+  $RECORDS: 'STRICT',
+  $TABLE: 'STRICT, WITHOUT ROWID',
+  $ROWS: 'STRICT',
+  $HOT: 'STRICT, WITHOUT ROWID',
+};
 const schemas = new Map<SqliteSchema, SchemaScripts>();
 
 const versionOf = (db: Database) => db.row<[number]>('PRAGMA user_version')![0];
