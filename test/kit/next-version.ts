@@ -9,7 +9,7 @@ import { temporaryFolder } from './service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const COPIED = ['src', 'mcp/src', 'test/kit', 'package.json'];
-const LINKED = ['node_modules', 'dashboard', 'demo'];
+const LINKED = ['node_modules', 'dashboard', 'demo', 'openapi.json'];
 
 /** The version that the copy has. */
 export const NEXT_VERSION = '99.0.0';
