@@ -63,7 +63,6 @@ const NOT_MOVED: Record<string, string> = {
   OWNER: IDENTITY,
   MONTH_USAGE: RENAMED,
   REQUEST_BYTES: 'counted again from the blocks',
-  'ORDER_LINEITEMS.SORT_KEY': 'made from the order and the number of the line',
   'AUDIT.ONCE': 'a write that is repeated across a move may be recorded twice',
   'CUSTOMER.ID': IDENTITY,
   'INVENTORY.ID': IDENTITY,

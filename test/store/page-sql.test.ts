@@ -178,9 +178,9 @@ test('an index finds the lines of orders, of a part and with serial numbers', ()
   db.connection.function('charge_row', { deterministic: false }, () => 1);
   const { lines } = buildDictionaries([]);
   for (const [filter, index] of [
-    [{ field: 'ORDER_NUMBER', value: '7' }, 'PRIMARY KEY (ORDER_NUMBER=?)'],
-    [{ field: 'ORDER_NUMBER', op: 'in', value: ['7', '8'] }, 'PRIMARY KEY (ORDER_NUMBER=?)'],
-    [{ field: 'ORDER_NUMBER', op: 'ge', value: '7' }, 'sqlite_autoindex_ORDER_LINEITEMS_1 (SORT_KEY>?'],
+    [{ field: 'ORDER_NUMBER', value: '7' }, 'l USING PRIMARY KEY (SORT_KEY>? AND SORT_KEY<?)'],
+    [{ field: 'ORDER_NUMBER', op: 'in', value: ['7', '8'] }, 'l USING PRIMARY KEY (SORT_KEY>? AND SORT_KEY<?)'],
+    [{ field: 'ORDER_NUMBER', op: 'ge', value: '7' }, 'PRIMARY KEY (SORT_KEY>?'],
     [{ field: 'PART_CODE', value: 'P' }, 'ORDER_LINEITEMS_PART_CODE (PART_CODE=?'],
     [{ field: 'LINE_REF_LOCK_CODE', value: 'x' }, 'ORDER_LINEITEMS_LINE_REF_LOCK_CODE (LINE_REF_LOCK_CODE=?'],
     [{ field: 'SERIAL_NUMBERS', value: 'S' }, 'LINE_SERIALS USING PRIMARY KEY (SERIAL=?)'],

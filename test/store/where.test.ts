@@ -17,6 +17,7 @@ const DIALECT: Dialect = {
   ranges: (placeholder) => `ranges ${placeholder}`,
   compares: (column, sign, placeholder) => `${column} ${sign} ${placeholder}`,
   isIn: (column, select) => `${column} in (${select})`,
+  ofOrders: (numbers, bind) => ['orders', bind(numbers.join())],
   lineSerials: 'serials',
   lineNumber: 'number',
   indexed: (text) => text,

@@ -115,6 +115,11 @@ suite('check', () => {
     await damage('tenant', orders('"SUBTOTAL" = \'999\'', '10001'));
     await damage('tenant', orders('"ORDER_TYPE" = \'sold\'', '10003'));
     await damage('tenant', orders('"SORT_KEY" = \'elsewhere\'', '10004'));
+    await damage(
+      'tenant',
+      (schema) =>
+        `UPDATE ${schema}"ORDER_LINEITEMS" SET "SORT_KEY" = 'x' WHERE "ORDER_NUMBER" = '10002' AND "LINE_NUMBER" = 1`,
+    );
     await damage('tenant', (schema) => `DELETE FROM ${schema}"ORDERS" WHERE "ORDER_NUMBER" = '10006'`);
     await damage(
       'tenant',
@@ -149,6 +154,7 @@ suite('check', () => {
       /^counts of shop: its keys have \d+ calls in .*, but the tenant has \d+$/,
       /^audit log of shop: record \d+: it is not the last record that the service wrote$/,
       /^order 10001 of shop: SUBTOTAL is 999, but its lines add up to 2\.34$/,
+      /^order 10002 of shop: its line 1 cannot be found$/,
       /^order 10003 of shop: its stage 'sold' does not exist$/,
       /^order 10004 of shop: it cannot be found by its number$/,
       /^order 10005 of shop: two lines have the same lock code$/,

@@ -2,6 +2,7 @@
  * The ports of a check: a store, a part of it, and the findings with place, fault and remedy. The number of listed
  * findings is bounded, because one fault can appear in every record.
  */
+import type { LinesOf } from '../pims/lines-of.ts';
 import type { ReadableTables } from '../control/control.ts';
 import type { Row } from '../sql/writing.ts';
 
@@ -42,6 +43,7 @@ export class Findings {
 
 /** A snapshot of one file or one schema. */
 export interface CheckedDatabase extends ReadableTables {
+  readonly linesOf: LinesOf;
   /** Calls `take` with each row of a statement. */
   readonly each: <R extends Row>(sql: string, take: (row: R) => void) => Promise<void>;
 }

@@ -6,7 +6,7 @@ import { addDecimals, compareDecimals, subtractDecimals } from '../../pims/rules
 import { stockMovements } from '../../pims/rules/stock.ts';
 import { CANCELLED_MARK, STAGES } from '../../pims/rules/stages.ts';
 import { sumUp, TOTALS_FIELDS } from '../../pims/rules/totals.ts';
-import { sortKey, type Values } from '../../pims/rules/values.ts';
+import { sortKey, sortKeyOfLine, type Values } from '../../pims/rules/values.ts';
 import { isCounted } from '../../pims/writes/writes.ts';
 import { toRecord } from '../control/control.ts';
 import { RESTORE, type CheckedDatabase, type Findings } from './checked-store.ts';
@@ -44,7 +44,7 @@ export async function checkTenant(
 
 /** Checks the orders with their lines, and returns how many units of each part they commit. */
 async function checkOrders(
-  { schema, each }: CheckedDatabase,
+  { schema, each, linesOf }: CheckedDatabase,
   teamId: string,
   counts: RecordCounts,
   findings: Findings,
@@ -63,8 +63,8 @@ async function checkOrders(
   };
   await each(
     `SELECT ${aliased('o', ORDER)}, l."LINE_NUMBER", ${aliased('l', LINE)} FROM ${schema}"ORDERS" o
-      LEFT JOIN ${schema}"ORDER_LINEITEMS" l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
-      ORDER BY o."SORT_KEY", l."LINE_NUMBER"`,
+      LEFT JOIN ${schema}"ORDER_LINEITEMS" l
+      ON ${linesOf.isOf(`l."${linesOf.column}"`, `o."${linesOf.column}"`)} ORDER BY o."SORT_KEY", l."${linesOf.by}"`,
     (row) => {
       if (row[0] !== order?.['SORT_KEY']) {
         finish();
@@ -75,13 +75,18 @@ async function checkOrders(
     },
   );
   finish();
-  await each<[string, number]>(
-    `SELECT l."ORDER_NUMBER", count(*) FROM ${schema}"ORDER_LINEITEMS" l
-      LEFT JOIN ${schema}"ORDERS" o ON o."ORDER_NUMBER" = l."ORDER_NUMBER"
-      WHERE o."ORDER_NUMBER" IS NULL GROUP BY l."ORDER_NUMBER"`,
-    ([number, count]) =>
-      findings.addFinding(`order ${number} of ${teamId}`, `the order is missing, but ${count} of its lines exist`),
+  const orphans = new Map<string, number>();
+  await each<[string, number, string, string | null]>(
+    `SELECT l."ORDER_NUMBER", l."LINE_NUMBER", l."SORT_KEY", o."SORT_KEY" FROM ${schema}"ORDER_LINEITEMS" l
+      LEFT JOIN ${schema}"ORDERS" o ON o."ORDER_NUMBER" = l."ORDER_NUMBER"`,
+    ([ORDER_NUMBER, number, key, orderKey]) => {
+      if (orderKey === null) orphans.set(ORDER_NUMBER, (orphans.get(ORDER_NUMBER) ?? 0) + 1);
+      else if (key !== sortKeyOfLine({ ORDER_NUMBER, LINE_NUMBER: String(number) }))
+        findings.addFinding(`order ${ORDER_NUMBER} of ${teamId}`, `its line ${number} cannot be found`, BY_HAND);
+    },
   );
+  for (const [number, count] of orphans)
+    findings.addFinding(`order ${number} of ${teamId}`, `the order is missing, but ${count} of its lines exist`);
   return committed;
 }
 

@@ -112,15 +112,13 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
     yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'insert');
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
       const dictionary = dictionaries[recordType];
-      const key = recordType === 'lines' ? ['ORDER_NUMBER', 'LINE_NUMBER'] : ['SORT_KEY'];
-      const columns =
-        recordType === 'lines' ? [...dictionary.keys()] : ['SORT_KEY', VERSION, ...listColumns(recordType, dictionary)];
+      const columns = recordType === 'lines' ? dictionary.keys() : [VERSION, ...listColumns(recordType, dictionary)];
       yield {
         store,
         tenant,
         name: RECORD_TYPES[recordType].table,
-        key,
-        columns,
+        key: ['SORT_KEY'],
+        columns: ['SORT_KEY', ...columns],
         recordType,
         dictionary,
         copyMode: 'insert',

@@ -8,9 +8,6 @@ import { changedNames, isLonger, sortKeyOfLine, type Values } from '../../pims/r
 import { statement, type Bound, type Statement } from '../sql/writing.ts';
 import { buildInsert, buildUpdate, listValues, newLockCode, type ScriptDialect } from './row-sql.ts';
 
-const KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
-const valuesOfKey = (line: Values): Bound[] => [line['ORDER_NUMBER']!, Number(line['LINE_NUMBER'])];
-
 /** Returns the serial numbers of a line that a filter can have as its value. */
 const serialsOf = ({ SERIAL_NUMBERS = '' }: Values): ReadonlySet<string> =>
   new Set(splitList(SERIAL_NUMBERS).filter((serial) => !isLonger(serial, FILTER_VALUE_CHARACTERS_MAX)));
@@ -23,11 +20,11 @@ export function buildLineInsert(
   const names = [...dictionary.keys()];
   const numberAt = names.indexOf('LINE_NUMBER');
   const others = Object.keys(lineColumns(dictionary, {}));
-  const insertRow = buildInsert(table('ORDER_LINEITEMS'), [...names, 'SORT_KEY', ...others], KEY);
+  const insertRow = buildInsert(table('ORDER_LINEITEMS'), ['SORT_KEY', ...names, ...others]);
   return (line) => {
     const values: Bound[] = listValues(names, line);
     values[numberAt] = Number(line['LINE_NUMBER']);
-    return insertRow([...values, sortKeyOfLine(line), ...Object.values(lineColumns(dictionary, line))]);
+    return insertRow([sortKeyOfLine(line), ...values, ...Object.values(lineColumns(dictionary, line))]);
   };
 }
 
@@ -37,7 +34,7 @@ export function buildLineSaves(dictionary: FieldDictionary, dialect: ScriptDiale
   const insertRow = buildLineInsert(dictionary, dialect);
   const insertSerial = buildInsert(serials, ['SERIAL', 'LINE_KEY'], ['SERIAL', 'LINE_KEY']);
   const remove = `DELETE FROM ${serials} WHERE "SERIAL" = ? AND "LINE_KEY" = ?`;
-  const removeLine = `DELETE FROM ${lines} WHERE "ORDER_NUMBER" = ? AND "LINE_NUMBER" = ?`;
+  const removeLine = `DELETE FROM ${lines} WHERE "SORT_KEY" = ?`;
   const saveSerials = (line: Values, before: Values, after: Values): Statement[] => {
     if ((before['SERIAL_NUMBERS'] ?? '') === (after['SERIAL_NUMBERS'] ?? '')) return [];
     const [old, now] = [serialsOf(before), serialsOf(after)];
@@ -56,12 +53,12 @@ export function buildLineSaves(dictionary: FieldDictionary, dialect: ScriptDiale
       if (changed.length === 0) return [];
       const after = { ...line, ...change };
       const others = lineColumns(dictionary, after);
-      const values = [...Object.values(others), ...listValues(changed, change), ...valuesOfKey(line)];
-      const update = buildUpdate(lines, [...Object.keys(others), ...changed], KEY, values);
+      const values = [...Object.values(others), ...listValues(changed, change), sortKeyOfLine(line)];
+      const update = buildUpdate(lines, [...Object.keys(others), ...changed], ['SORT_KEY'], values);
       return [update, ...saveSerials(line, line, after)];
     },
     deleteLine: (line: Values): readonly Statement[] => [
-      statement(removeLine, ...valuesOfKey(line)),
+      statement(removeLine, sortKeyOfLine(line)),
       ...saveSerials(line, line, {}),
     ],
   };

@@ -56,7 +56,7 @@ export const makeLook =
 
 /** Builds the looks at the back office and at the change feed. */
 export function buildLooks(dialect: ScriptDialect): LookSql {
-  const { table, equals, charge } = dialect;
+  const { table, equals, charge, linesOf } = dialect;
   const select = <T>(names: readonly (keyof T & string)[], sql: string, ...values: Bound[]): LookQuery<T[]> => ({
     sql: `SELECT ${listNames(names)} FROM ${sql}`,
     values,
@@ -82,9 +82,9 @@ export function buildLooks(dialect: ScriptDialect): LookSql {
         [...WAITING, 'QUANTITY'],
         `(SELECT "SORT_KEY", ${listNames(WAITING)} FROM ${openOrders} AND "DROP_SHIP" <> 'Y'
             ORDER BY "SORT_KEY" LIMIT 2000) o
-          CROSS JOIN (SELECT "ORDER_NUMBER" AS "OF", "PART_CODE", "QUANTITY" FROM ${table('ORDER_LINEITEMS')}
+          CROSS JOIN (SELECT "${linesOf.column}" AS "OF", "PART_CODE", "QUANTITY" FROM ${table('ORDER_LINEITEMS')}
             WHERE "NUMBER_SHIPPED" <> "QUANTITY" AND "CARE_PLAN" <> 'Y' AND ${charge('"LINE_NUMBER"')}) l
-          WHERE l."OF" = o."ORDER_NUMBER" AND ${equals('l."PART_CODE"', true, () => '?1')} ORDER BY "SORT_KEY"`,
+          WHERE ${linesOf.isOf('l."OF"', `o."${linesOf.column}"`)} AND ${equals('l."PART_CODE"', true, () => '?1')} ORDER BY "SORT_KEY"`,
         partCode,
       ),
     serials: (serial) =>

@@ -16,6 +16,7 @@ import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import type { Values } from '../../pims/rules/values.ts';
 import type { Loads } from '../../pims/writes/script.ts';
 import type { Bound, Row, RowChange, Statement } from '../sql/writing.ts';
+import type { LinesOf } from './lines-of.ts';
 import type { Dialect } from './where.ts';
 
 /** The name of a member of a JSON object, and the SQL of its value. */
@@ -35,6 +36,7 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
   readonly fieldType: string;
   /** The statements that follow the addition of a field. */
   readonly fieldsChanged: readonly Statement[];
+  readonly linesOf: LinesOf;
   /** Returns further columns of a line, and their values. */
   readonly lineColumns: (dictionary: FieldDictionary, line: Values) => Readonly<Record<string, Bound>>;
   /** Builds an expression for a JSON object as text, from names and the expressions of their values. */

@@ -3,10 +3,16 @@
  * built again when the field dictionaries change. Column names come only from the dictionaries, and values are always
  * bound. Statements that load many records bind the keys as one JSON list; each saved record has a statement.
  */
-import { ofKeyedTypes, RECORD_TYPES, type Dictionaries, type KeyedType } from '../../pims/rules/fields.ts';
+import {
+  ofKeyedTypes,
+  RECORD_TYPES,
+  type Dictionaries,
+  type FieldDictionary,
+  type KeyedType,
+} from '../../pims/rules/fields.ts';
 import { LINES_MAX } from '../../pims/rules/record-bounds.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
-import { changedNames, sortKey, type Values } from '../../pims/rules/values.ts';
+import { changedNames, sortKey, sortKeyOfLine, type Values } from '../../pims/rules/values.ts';
 import { listColumns, ORDER_FIELDS, STAGE_FIELDS } from '../../pims/writes/kinds-of-loads.ts';
 import { keyOf } from '../../pims/writes/kinds-of-saves.ts';
 import type { KeptSerial, LedgerRow, Load, LoadsOfMany, Save, Saves } from '../../pims/writes/script.ts';
@@ -60,12 +66,13 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     );
     return (key: string) => loadFields(recordType, key);
   };
-  const ofOrder = `FROM ${lines} WHERE "ORDER_NUMBER" = ?`;
-  const lineJson = dialect.recordJson(columnsOf(dictionaries.lines.keys()));
+  const { linesOf } = dialect;
+  const { column } = linesOf;
   const orders = dialect.table('ORDERS');
   const isBackorder = (of: string) => dialect.equals('b."BACKORDER_OF"', true, () => of);
   return {
     ...buildLoadsOfMany(dialect),
+    ...buildLineLoads(dictionaries.lines, dialect),
     record: byKey(
       (recordType) => dialect.recordJson(columnsOf(listColumns(recordType, dictionaries[recordType]))),
       parseRecord,
@@ -79,32 +86,22 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     orderStage: fields('orders', ...STAGE_FIELDS),
     part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'SERIALIZED', 'CARE_PLAN'),
     stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED', 'SERIALIZED'),
-    line: makeLoad(`SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`, parseRecord),
     orderOfMovedLine: makeLoad(
-      `WITH RECURSIVE later("NUMBER", step) AS (
-        SELECT b."ORDER_NUMBER", 1 FROM ${orders} b WHERE ${isBackorder('?1')}
-        UNION ALL SELECT b."ORDER_NUMBER", step + 1
+      `WITH RECURSIVE later("NUMBER", "OF", step) AS (
+        SELECT b."ORDER_NUMBER", b."${column}", 1 FROM ${orders} b WHERE ${isBackorder('?1')}
+        UNION ALL SELECT b."ORDER_NUMBER", b."${column}", step + 1
           FROM later JOIN ${orders} b ON ${isBackorder('later."NUMBER"')} WHERE step < ${BACKORDERS_FOLLOWED})
-      SELECT l."ORDER_NUMBER" FROM later JOIN ${lines} l ON l."ORDER_NUMBER" = later."NUMBER"
-      WHERE l."LINE_REF_LOCK_CODE" = ?2 LIMIT 1`,
+      SELECT l."ORDER_NUMBER" FROM later CROSS JOIN ${lines} l
+      WHERE ${linesOf.isOf(`l."${column}"`, 'later."OF"')} AND l."LINE_REF_LOCK_CODE" = ?2 LIMIT 1`,
       firstText,
     ),
     returnedLines: makeLoad(
       `SELECT ${listNames(RETURNED)} FROM
-        (SELECT "ORDER_NUMBER" AS "OF", "LINE_NUMBER", "QUANTITY", "SERIAL_NUMBERS" FROM ${lines}) l
-        JOIN ${orders} b ON b."ORDER_NUMBER" = l."OF"
+        (SELECT "${column}" AS "OF", "LINE_NUMBER", "QUANTITY", "SERIAL_NUMBERS" FROM ${lines}) l
+        JOIN ${orders} b ON ${linesOf.isOf('l."OF"', `b."${column}"`)}
         WHERE ${dialect.equals('b."RETURN_OF"', true, () => '?1')} AND b."${CANCELLED_MARK}" <> 'Y' ORDER BY "SORT_KEY"`,
       (rows) => rows.map((row) => nameValues(RETURNED, row)),
     ),
-    lines: makeLoad(`SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`, (rows) =>
-      rows.map((row) => parseRecord([row])!),
-    ),
-    unitsOfLines: makeLoad(
-      `SELECT "PART_CODE", "QUANTITY", count(*) ${ofOrder} AND "CARE_PLAN" <> 'Y' GROUP BY "PART_CODE", "QUANTITY"`,
-      (rows) => rows.map(([part, quantity, count]) => [part as string, quantity as string, Number(count)]),
-    ),
-    lastLineNumber: makeLoad(`SELECT max("LINE_NUMBER") ${ofOrder}`, firstNumber),
-    lineCount: makeLoad(`SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`, firstNumber),
     nextNumber: makeLoad(
       `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = ? RETURNING "NEXT" - 1`,
       (rows) => String(firstNumber(rows)),
@@ -122,10 +119,37 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   };
 }
 
-function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql<keyof LoadsOfMany> {
+/** Builds the loads of the lines of an order. */
+function buildLineLoads(dictionary: FieldDictionary, dialect: ScriptDialect) {
+  const { linesOf } = dialect;
+  const lineJson = dialect.recordJson(columnsOf(dictionary.keys()));
+  const ofOrder = `FROM ${dialect.table('ORDER_LINEITEMS')} WHERE ${linesOf.isOf(`"${linesOf.column}"`)}`;
+  const byOrder =
+    <Args extends Bound[], T>(sql: string, parse: Query<T>['parse']) =>
+    (orderNumber: string, ...args: Args) =>
+      query(sql, [linesOf.bind(orderNumber), ...args], parse);
+  return {
+    line: byOrder(`SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`, parseRecord),
+    lines: byOrder(`SELECT ${lineJson} ${ofOrder} ORDER BY "${linesOf.by}"`, (rows) =>
+      rows.map((row) => parseRecord([row])!),
+    ),
+    unitsOfLines: byOrder(
+      `SELECT "PART_CODE", "QUANTITY", count(*) ${ofOrder} AND "CARE_PLAN" <> 'Y' GROUP BY "PART_CODE", "QUANTITY"`,
+      (rows) => rows.map(([part, quantity, count]) => [part as string, quantity as string, Number(count)]),
+    ),
+    lastLineNumber: byOrder(
+      `SELECT (SELECT "LINE_NUMBER" ${ofOrder} ORDER BY "${linesOf.by}" DESC LIMIT 1)`,
+      firstNumber,
+    ),
+    lineCount: byOrder(`SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`, firstNumber),
+  } satisfies Partial<LoadSql>;
+}
+
+function buildLoadsOfMany({ table, list, items, linesOf }: ScriptDialect): LoadSql<keyof LoadsOfMany> {
   const inList = `IN (${list})`;
-  const lines = `FROM ${table('ORDER_LINEITEMS')} l WHERE l."ORDER_NUMBER"`;
-  const ofLine = `SELECT 1 ${lines} = q.value ->> 0`;
+  const lines = `FROM ${table('ORDER_LINEITEMS')} l WHERE`;
+  const { column, isOf } = linesOf;
+  const ofOrder = (of: string) => isOf(`l."${column}"`, `${of}."${column}"`);
   const byKeys = <T>(select: string, recordType: KeyedType, parse: Query<T>['parse']) => {
     const sql = `SELECT ${select} FROM ${table(RECORD_TYPES[recordType].table)} r WHERE "SORT_KEY" ${inList}`;
     return (keys: readonly string[]) => query(sql, [JSON.stringify(keys.map(sortKey))], parse);
@@ -139,24 +163,31 @@ function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql<keyof 
     <Item, T>(sql: string, parse: Query<T>['parse']) =>
     (these: readonly Item[]) =>
       query(sql, [JSON.stringify(these)], parse);
+  const findLines = ofList(
+    `SELECT q.key FROM ${items('?')} q WHERE CASE WHEN q.value ->> 1 <> ''
+      THEN EXISTS (SELECT 1 ${lines} l."SORT_KEY" = q.value ->> 1)
+      ELSE EXISTS (SELECT 1 ${lines} ${isOf(`l."${column}"`, 'q.value ->> 0')} AND l."LINE_REF_LOCK_CODE" = q.value ->> 2) END`,
+    (rows) => rows.map(([key]) => key as number),
+  );
   return {
     areThere: (recordType, wanted) => keys[recordType](wanted),
     ordersOfLines: byKeys(
-      `${listNames(ORDER_FIELDS)}, (SELECT max(l."LINE_NUMBER") ${lines} = r."ORDER_NUMBER")`,
+      `${listNames(ORDER_FIELDS)}, (SELECT l."LINE_NUMBER" ${lines} ${ofOrder('r')} ORDER BY l."${linesOf.by}" DESC LIMIT 1)`,
       'orders',
       (rows) => rows.map((row) => nameValues([...ORDER_FIELDS, 'LINE_NUMBER'], row)),
     ),
-    areLinesThere: ofList(
-      `SELECT q.key FROM ${items('?')} q WHERE CASE WHEN CAST(q.value ->> 1 AS INTEGER) > 0
-        THEN EXISTS (${ofLine} AND l."LINE_NUMBER" = CAST(q.value ->> 1 AS INTEGER))
-        ELSE EXISTS (${ofLine} AND l."LINE_REF_LOCK_CODE" = q.value ->> 2) END`,
-      (rows) => rows.map(([key]) => key as number),
-    ),
+    areLinesThere: (names) => {
+      const named = names.map(([ORDER_NUMBER, number, lockCode]) => {
+        const key = number > 0 ? sortKeyOfLine({ ORDER_NUMBER, LINE_NUMBER: String(number) }) : '';
+        return [linesOf.bind(ORDER_NUMBER), key, lockCode];
+      });
+      return findLines(named);
+    },
     parts: fields('inventory', 'PART_CODE', 'PART_DESCRIPTION', 'CARE_PLAN'),
     stocks: fields('inventory', 'PART_CODE', 'QTY_ONHAND', 'QTY_COMMITTED'),
     commitments: ofList(
       `SELECT l."PART_CODE", l."QUANTITY" FROM ${table('ORDERS')} o
-        JOIN ${table('ORDER_LINEITEMS')} l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
+        JOIN ${table('ORDER_LINEITEMS')} l ON ${ofOrder('o')}
         WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND o."${CANCELLED_MARK}" <> 'Y'
           AND l."CARE_PLAN" <> 'Y' AND l."PART_CODE" ${inList}`,
       (rows) => rows as readonly [string, string][],

@@ -15,6 +15,8 @@ export interface Dialect {
   isOneOf(column: string, isIndexed: boolean, bind: () => string): string;
   /** Builds an expression that is true if the column is a LINE_KEY that a SELECT returns. An index finds them. */
   isIn(column: string, select: string): string;
+  /** Builds the condition of the rows that find the lines of orders, after their table unless it has the lines. */
+  ofOrders(orderNumbers: readonly string[], bind: Bind): [from: string | undefined, where: string];
   /** The table of the serial numbers of lines, and LINE_NUMBER as text. */
   readonly lineSerials: string;
   readonly lineNumber: string;
@@ -98,7 +100,7 @@ export function buildTerm(recordType: RecordType, term: FilterTerm, dialect: Dia
   if (term.kind === 'among') {
     const [from, where] = buildAmong(term, dialect, bind);
     const found = from ? dialect.isIn('"SORT_KEY"', `SELECT "LINE_KEY" FROM ${from} WHERE ${where}`) : where;
-    const isEmpty = from && term.values.includes('') ? ` OR ${column} = ''` : '';
+    const isEmpty = field.name === 'SERIAL_NUMBERS' && term.values.includes('') ? ` OR ${column} = ''` : '';
     return `${term.isNot ? 'NOT ' : ''}(${found}${isEmpty})`;
   }
   const isKey = field.name === RECORD_TYPES[recordType].key;
@@ -120,9 +122,8 @@ export function buildAmong(
   dialect: Dialect,
   bind: Bind,
 ): [from: string | undefined, where: string] {
-  const [from, column] =
-    field.name === 'ORDER_NUMBER' ? [undefined, '"ORDER_NUMBER"'] : [dialect.lineSerials, '"SERIAL"'];
-  return [from, dialect.isOneOf(column, false, () => bind(JSON.stringify(values)))];
+  if (field.name === 'ORDER_NUMBER') return dialect.ofOrders(values, bind);
+  return [dialect.lineSerials, dialect.isOneOf('"SERIAL"', false, () => bind(JSON.stringify(values)))];
 }
 
 function buildRanges(

@@ -2,6 +2,7 @@
  * Opens PostgreSQL for a check: one connection, which reads each part in a snapshot, and with Citus one to each
  * worker. It migrates nothing.
  */
+import { BY_NUMBER } from '../pims/lines-of.ts';
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import type { CheckedStore, Findings } from '../check/checked-store.ts';
@@ -72,6 +73,7 @@ function readThrough(connection: Connection, connect: (address: string) => Promi
       try {
         await work({
           schema: isTenant ? `"${part.storeId}".` : `${CONTROL}.`,
+          linesOf: BY_NUMBER,
           readRows: (sql, ...values) => connection.query(sql, values),
           each: (sql, take) =>
             connection.queryEach(sql, [], (row: never) => {

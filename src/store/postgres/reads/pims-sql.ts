@@ -18,6 +18,7 @@ import { foldCase, parseFilters, parseSort } from '../../../pims/reads/query.ts'
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import { buildChanges } from '../../pims/look-sql.ts';
 import { listColumns } from '../../../pims/writes/kinds-of-loads.ts';
+import { BY_NUMBER } from '../../pims/lines-of.ts';
 import {
   buildColumn,
   buildInsert,
@@ -68,6 +69,9 @@ const filterDialect = (table: (name: string) => string): Dialect => ({
   },
   // The array is found first, because the planner cannot estimate how many lines have a number.
   isIn: (column, select) => `${column} = ANY (ARRAY(${select}))`,
+  ofOrders(orderNumbers, bind) {
+    return [undefined, this.isOneOf('"ORDER_NUMBER"', false, () => bind(JSON.stringify(orderNumbers)))];
+  },
   lineSerials: table('LINE_SERIALS'),
   lineNumber: '("LINE_NUMBER"::text COLLATE "C")',
   ranges: (placeholder) =>
@@ -123,10 +127,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries, version
     const record = `SELECT CASE WHEN strpos(${joinTexts(columns)}, ${end}) > 0
       THEN to_json(ARRAY[${columns.join(', ')}])::text
       ELSE ${joinTexts(columns.flatMap((column) => [column, end]))} END`;
-    if (recordType !== 'lines') return `${record} FROM ${tableOf(recordType)} r ORDER BY r."SORT_KEY"`;
-    return `${record}
-      FROM ${table('ORDERS')} o JOIN ${table('ORDER_LINEITEMS')} r ON r."ORDER_NUMBER" = o."ORDER_NUMBER"
-      ORDER BY o."SORT_KEY", r."LINE_NUMBER"`;
+    return `${record} FROM ${tableOf(recordType)} r ORDER BY r."SORT_KEY"`;
   };
   return {
     version,
@@ -181,6 +182,7 @@ export function joinCells(records: readonly string[]): Uint8Array {
 }
 
 export const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
+  linesOf: BY_NUMBER,
   equals: (...of) => filterDialect(table).equals(...of),
   table,
   fieldType: FIELD_TYPE,

@@ -1,4 +1,5 @@
 /** Opens the embedded store, or a backup of it, for a check, which only reads its files, one after the other. */
+import { BY_KEY } from '../../pims/lines-of.ts';
 import { existsSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -108,6 +109,7 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
         db.exec('BEGIN');
         return work({
           schema: '',
+          linesOf: BY_KEY,
           readRows: async (sql, ...values) => db.rows(sql, ...values),
           each: async <R extends Row>(sql: string, take: (row: R) => void) => {
             for (const row of db.iterate<R>(sql)) take(row);

@@ -5,6 +5,7 @@
  */
 import { RECORD_TYPES, type RecordType } from '../../../pims/rules/fields.ts';
 import type { FilterTerm, FilterTree, Sort } from '../../../pims/reads/query.ts';
+import { BY_KEY } from '../../pims/lines-of.ts';
 import {
   buildAmong,
   buildTerm,
@@ -52,6 +53,11 @@ export const dialect: Dialect = {
   equals: (column, _isIndexed, bind) => `${column} = ${bind()}`,
   isOneOf: (column, _isIndexed, bind) => `${column} IN (SELECT value FROM json_each(${bind()}))`,
   isIn: (column, select) => `${column} IN (${select} AND charge_row(LINE_KEY))`,
+  ofOrders(orderNumbers, bind) {
+    const keys = `json_each(${bind(JSON.stringify(orderNumbers.map(BY_KEY.bind)))})`;
+    const isOf = BY_KEY.isOf('l.SORT_KEY', 'q.value');
+    return [`(SELECT l.SORT_KEY AS LINE_KEY FROM ${keys} q CROSS JOIN ORDER_LINEITEMS l ON ${isOf})`, 'TRUE'];
+  },
   lineSerials: '"LINE_SERIALS"',
   lineNumber: 'CAST("LINE_NUMBER" AS TEXT)',
   ranges: (placeholder) => `(SELECT value ->> 0 AS low, value ->> 1 AS high FROM json_each(${placeholder}))`,

@@ -29,6 +29,7 @@ import {
 import { buildScriptSql } from '../../pims/script-sql.ts';
 import type { SearchChange, Statement } from '../../sql/writing.ts';
 import { FIELD_TYPE } from '../files/migrate.ts';
+import { BY_KEY } from '../../pims/lines-of.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, makePageBuilder } from './page-sql.ts';
 import { LOOP_RECORDS_MAX, type PageRead } from './run-read.ts';
@@ -37,6 +38,7 @@ import { LOOP_RECORDS_MAX, type PageRead } from './run-read.ts';
 const LIMIT = 'LIMIT ? + 0';
 
 export const scriptDialect: ScriptDialect = {
+  linesOf: BY_KEY,
   equals: (...of) => dialect.equals(...of),
   table: (name) => `"${name}"`,
   fieldType: FIELD_TYPE,
@@ -89,37 +91,32 @@ export function buildPimsSql(dictionaries: Dictionaries) {
   // These pages have an empty row for each record.
   const countedPages = makePageBuilder({ ...ofKeyedTypes(() => "''"), lines: "''" });
   // The lines of an order are side by side in the primary key of the table, so they need no sorting.
-  const linesOf = (line: string, order: string) =>
-    `(SELECT json_group_array(${line}) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ${order})`;
+  const selectLines = (line: string, order: string, more = '') =>
+    `(SELECT json_group_array(${line}) FROM ORDER_LINEITEMS l WHERE ${BY_KEY.isOf('l.SORT_KEY', order)} ${more})`;
   const wholeLine = `json_object('ORDER_LINEITEMS', ${pageJson.lines})`;
   const charged = 'AND charge_row(LINE_NUMBER)';
   /** Builds the columns of a page after the keys. */
   const pageColumns = (recordType: RecordType, { fields, hasLines }: QueryRequest) => {
     const record = fields ? json(recordType, fields) : pageJson[recordType];
-    return hasLines ? `${record}, ${linesOf(wholeLine, `ORDERS.ORDER_NUMBER ${charged}`)}` : record;
+    return hasLines ? `${record}, ${selectLines(wholeLine, 'ORDERS.SORT_KEY', charged)}` : record;
   };
   const records = ofKeyedTypes(
     (recordType) =>
       `SELECT ${keyedJson[recordType]}, ${tagColumn(dictionaries, recordType)} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`,
   );
   const rows = (recordType: RecordType, names: readonly string[]) => {
-    const cells = (of = '') => {
-      const columns = names.map((name) => buildColumn(name, of));
-      return `concat_ws(char(0), ${columns.join(', ')}, '')`;
-    };
-    if (recordType !== 'lines') return `SELECT ${cells()} FROM ${RECORD_TYPES[recordType].table} ORDER BY SORT_KEY`;
-    return `SELECT ${cells('l.')} FROM ORDERS o CROSS JOIN ORDER_LINEITEMS l ON l.ORDER_NUMBER = o.ORDER_NUMBER
-      ORDER BY o.SORT_KEY, l.LINE_NUMBER`;
+    const columns = names.map((name) => buildColumn(name));
+    return `SELECT concat_ws(char(0), ${columns.join(', ')}, '') FROM ${RECORD_TYPES[recordType].table} ORDER BY SORT_KEY`;
   };
   return {
     dictionaries,
     script: buildScriptSql(dictionaries, scriptDialect),
     records,
     orderWithLines: `SELECT ${keyedJson.orders}, ${tagColumn(dictionaries, 'orders')},
-      ${linesOf(wholeLine, 'ORDERS.ORDER_NUMBER')} FROM ORDERS WHERE SORT_KEY = ?`,
+      ${selectLines(wholeLine, 'ORDERS.SORT_KEY')} FROM ORDERS WHERE SORT_KEY = ?`,
     /** Finds orders by a list of numbers: the place of the number, and the fields of the lookup. */
     ordersByReference: `SELECT q.key, ${json('orders', VIEWED_FIELDS.orders, CANCELLED)},
-        ${linesOf(json('lines', VIEWED_FIELDS.lines), `o.ORDER_NUMBER ${charged}`)}
+        ${selectLines(json('lines', VIEWED_FIELDS.lines), 'o.SORT_KEY', charged)}
       FROM json_each(?) q CROSS JOIN ORDERS o INDEXED BY ORDERS_REFERENCE_NUMBER
         ON o.REFERENCE_NUMBER = q.value AND charge_row(o.ID) ${LIMIT}`,
     /** Reads these fields of every record of a type in the order of its key, as one text. */
