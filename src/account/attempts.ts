@@ -8,7 +8,7 @@ import { entryBy, type AuditEntry, type AuditStore } from '../audit/audit.ts';
 import { formatTime, MINUTE_MS, type Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import type { Failures, SessionStore, SignedIn, User, UserName, UserStore } from './account-port.ts';
-import { Line } from './line.ts';
+import { makeLine, type RunInLine } from './line.ts';
 import { checkPassword } from './password.ts';
 import { findStep, looksLikeCode, openSecret, parseRecoveryCode } from './second-factor.ts';
 
@@ -40,37 +40,30 @@ export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number):
   if (waitMs > 0 && waitMs <= WAIT_MAX_SECONDS * 1000) throw tooMany('Too many failed attempts.', waitMs);
 }
 
-/** Limits the attempts of a key, such as an address, in a minute. The first attempt begins the minute. */
-export class MinuteThrottle {
-  readonly #place: string;
-  readonly #most: number;
-  readonly #minutes = new Map<string, Minute>();
-
-  /** Creates a throttle whose refusals say `Too many attempts ${place}.` */
-  constructor(place: string, most = MINUTE_ATTEMPTS_MAX) {
-    this.#place = place;
-    this.#most = most;
-  }
-
-  /** Counts an attempt, and returns those of the minute. Throws TOO_MANY_ATTEMPTS when it exceeds the limit. */
-  takeAttempt(key: string, nowMs: number): Minute {
-    const minute = this.#minutes.get(key);
+/**
+ * Makes a throttle, which limits the attempts of a key, such as an address, in a minute. The first attempt begins the
+ * minute. It counts an attempt and returns those of the minute, or throws TOO_MANY_ATTEMPTS (`Too many attempts
+ * ${place}.`).
+ */
+export function makeThrottle(place: string, most = MINUTE_ATTEMPTS_MAX): Throttle {
+  const minutes = new Map<string, Minute>();
+  return (key, nowMs) => {
+    const minute = minutes.get(key);
     const ageMs = minute === undefined ? MINUTE_MS : nowMs - minute.startMs;
-    if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0) return this.#beginMinute(key, nowMs);
-    if (minute.attempts >= this.#most) throw tooMany(`Too many attempts ${this.#place}.`, MINUTE_MS - ageMs);
+    if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0) {
+      const first = { startMs: nowMs, attempts: 1 };
+      minutes.delete(key);
+      minutes.set(key, first);
+      if (minutes.size > REMEMBERED_MAX) minutes.delete(minutes.keys().next().value!);
+      return first;
+    }
+    if (minute.attempts >= most) throw tooMany(`Too many attempts ${place}.`, MINUTE_MS - ageMs);
     minute.attempts++;
     return minute;
-  }
-
-  #beginMinute(key: string, startMs: number): Minute {
-    const minute = { startMs, attempts: 1 };
-    this.#minutes.delete(key);
-    this.#minutes.set(key, minute);
-    if (this.#minutes.size > REMEMBERED_MAX) this.#minutes.delete(this.#minutes.keys().next().value!);
-    return minute;
-  }
+  };
 }
 
+type Throttle = (key: string, nowMs: number) => Minute;
 interface Minute {
   readonly startMs: number;
   attempts: number;
@@ -135,154 +128,159 @@ interface Counter {
   readonly refusal: string;
 }
 
-export interface AttemptStores {
+/** The attempts that this node has counted, and the line of the callers whose passwords it checks. */
+export interface Attempts {
+  readonly clock: Clock;
+  readonly byClient: Throttle;
+  readonly bySession: Throttle;
+  readonly byNetwork: Throttle;
+  readonly runInLine: RunInLine;
+}
+export const makeAttempts = (clock: Clock): Attempts => ({
+  clock,
+  byClient: makeThrottle('from this address'),
+  bySession: makeThrottle('in this session'),
+  byNetwork: makeThrottle('from this network', NETWORK_ATTEMPTS_MAX),
+  runInLine: makeLine(),
+});
+
+/** A request of a browser. */
+export interface Visit {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
+  readonly attempts: Attempts;
+  readonly client: ClientContext;
+}
+export interface OwnVisit extends Visit {
+  readonly signedIn: SignedIn;
 }
 
 /** Minimum duration of a refusal. It hides the store's work for accounts that exist. */
 const REFUSAL_MS = 250;
 
-export class Attempts {
-  readonly #stores: AttemptStores;
-  readonly #byClient = new MinuteThrottle('from this address');
-  readonly #bySession = new MinuteThrottle('in this session');
-  readonly #byNetwork = new MinuteThrottle('from this network', NETWORK_ATTEMPTS_MAX);
-  readonly #line = new Line();
-  readonly #clock: Clock;
+/** Counts an attempt of an address and its network. Throws TOO_MANY_ATTEMPTS. */
+export function takeClient({ attempts, client: { client, nowMs } }: Visit): Minute {
+  attempts.byClient(networkOf(client), nowMs);
+  return attempts.byNetwork(networkOf(client, 3), nowMs);
+}
 
-  constructor(stores: AttemptStores, clock: Clock) {
-    this.#stores = stores;
-    this.#clock = clock;
+/** Runs work for a stranger in the line, and counts its attempt. Throws TOO_MANY_ATTEMPTS or SERVICE_BUSY. */
+export async function admitStranger<T>(visit: Visit, work: () => Promise<T>): Promise<T> {
+  const minute = takeClient(visit);
+  const done = await visit.attempts.runInLine(minute.attempts, work);
+  minute.attempts--;
+  return done;
+}
+
+/** Runs work of a signed-in user with this many attempts. It goes before the work of strangers. Throws SERVICE_BUSY. */
+export const admitUser = <T>({ attempts }: Visit, count: number, work: () => Promise<T>): Promise<T> =>
+  attempts.runInLine(count - MINUTE_ATTEMPTS_MAX, work);
+
+/**
+ * Checks a sign-in. Throws SIGN_IN_REFUSED if anything is wrong, SECOND_FACTOR_NEEDED if only the code is missing,
+ * TOO_MANY_ATTEMPTS, and SERVICE_BUSY. An attempt without the code is undone, because it did not fail. Earlier failures
+ * stay counted, so that no one can guess codes without a limit.
+ */
+export async function prove(visit: Visit, name: UserName, proof: Proof): Promise<Proven> {
+  const { users } = visit;
+  const counter: Counter = {
+    loadFailures: async () => {
+      // Both are loaded for every name, so that the time does not tell which names have an account.
+      const [user, failures] = await Promise.all([users.findUser(name), users.findUnknownFailures(name)]);
+      return { user, failures: user ?? failures };
+    },
+    saveFailures: (user, before, after) =>
+      user ? users.setFailures(user, before, after) : users.countUnknownFailure(name, after),
+    refusal: 'sign-in refused',
+  };
+  return pauseRefusal(
+    visit,
+    admitStranger(visit, () => checkCounted(visit, counter, proof, true)),
+  );
+}
+
+/**
+ * Checks the user of a session like a sign-in. The session's attempts are counted separately, so that failed sign-ins
+ * by others do not block them. Throws NOT_SIGNED_IN when the session has ended.
+ */
+export async function proveAgain(visit: OwnVisit, proof: Proof, asksFactor: boolean): Promise<Proven> {
+  const { sessions, attempts, signedIn, client } = visit;
+  const { session, user } = signedIn;
+  checkFailures(session, client.nowMs);
+  // This key stays the same when the token of the session is renewed.
+  const minute = attempts.bySession(`${user.teamId} ${user.email} ${session.createdAt}`, client.nowMs);
+  const { tokenHash } = session;
+  const counter: Counter = {
+    loadFailures: async () => {
+      const found = await sessions.findSession(tokenHash);
+      if (!found) throw new Refusal('NOT_SIGNED_IN');
+      return { user: found.user, failures: found.session };
+    },
+    saveFailures: (_user, before, after) => sessions.updateSession(tokenHash, after, before),
+    refusal: 'proof refused',
+  };
+  return pauseRefusal(
+    visit,
+    admitUser(visit, minute.attempts, () => checkCounted(visit, counter, proof, asksFactor)),
+  );
+}
+
+/** Delays SIGN_IN_REFUSED, outside the line. */
+async function pauseRefusal<T>({ attempts }: Visit, proving: Promise<T>): Promise<T> {
+  const pause = new Promise<void>((resolve) => void attempts.clock.after(REFUSAL_MS, resolve));
+  try {
+    return await proving;
+  } catch (fault) {
+    if (fault instanceof Refusal && fault.code === 'SIGN_IN_REFUSED') await pause;
+    throw fault;
   }
+}
 
-  /** Counts an attempt of an address and its network. Throws TOO_MANY_ATTEMPTS. */
-  takeClient({ client, nowMs }: ClientContext): Minute {
-    this.#byClient.takeAttempt(networkOf(client), nowMs);
-    return this.#byNetwork.takeAttempt(networkOf(client, 3), nowMs);
-  }
-
-  /** Runs work for a stranger in the line, and counts its attempt. Throws TOO_MANY_ATTEMPTS or SERVICE_BUSY. */
-  async admit<T>(context: ClientContext, work: () => Promise<T>): Promise<T> {
-    const minute = this.takeClient(context);
-    const done = await this.#line.runInLine(minute.attempts, work);
-    minute.attempts--;
-    return done;
-  }
-
-  /**
-   * Runs work of a signed-in user with this many attempts. It goes before the work of strangers. Throws SERVICE_BUSY.
-   */
-  admitUser<T>(attempts: number, work: () => Promise<T>): Promise<T> {
-    return this.#line.runInLine(attempts - MINUTE_ATTEMPTS_MAX, work);
-  }
-
-  /**
-   * Checks a sign-in. Throws SIGN_IN_REFUSED if anything is wrong, SECOND_FACTOR_NEEDED if only the code is missing,
-   * TOO_MANY_ATTEMPTS, and SERVICE_BUSY. An attempt without the code is undone, because it did not fail. Earlier
-   * failures stay counted, so that no one can guess codes without a limit.
-   */
-  async prove(name: UserName, proof: Proof, context: ClientContext): Promise<Proven> {
-    const { users } = this.#stores;
-    const counter: Counter = {
-      loadFailures: async () => {
-        // Both are loaded for every name, so that the time does not tell which names have an account.
-        const [user, failures] = await Promise.all([users.findUser(name), users.findUnknownFailures(name)]);
-        return { user, failures: user ?? failures };
-      },
-      saveFailures: (user, before, after) =>
-        user ? users.setFailures(user, before, after) : users.countUnknownFailure(name, after),
-      refusal: 'sign-in refused',
-    };
-    return this.#pauseRefusal(this.admit(context, () => this.#checkProof(counter, proof, context, true)));
-  }
-
-  /**
-   * Checks the user of a session like a sign-in. The session's attempts are counted separately, so that failed sign-ins
-   * by others do not block them. Throws NOT_SIGNED_IN when the session has ended.
-   */
-  async proveAgain(
-    { session, user }: SignedIn,
-    proof: Proof,
-    context: ClientContext,
-    asksFactor: boolean,
-  ): Promise<Proven> {
-    checkFailures(session, context.nowMs);
-    // This key stays the same when the token of the session is renewed.
-    const { attempts } = this.#bySession.takeAttempt(
-      `${user.teamId} ${user.email} ${session.createdAt}`,
-      context.nowMs,
-    );
-    const { tokenHash } = session;
-    const counter: Counter = {
-      loadFailures: async () => {
-        const found = await this.#stores.sessions.findSession(tokenHash);
-        if (!found) throw new Refusal('NOT_SIGNED_IN');
-        return { user: found.user, failures: found.session };
-      },
-      saveFailures: (_user, before, after) => this.#stores.sessions.updateSession(tokenHash, after, before),
-      refusal: 'proof refused',
-    };
-    const checkAgain = () => this.#checkProof(counter, proof, context, asksFactor);
-    return this.#pauseRefusal(this.admitUser(attempts, checkAgain));
-  }
-
-  /** Delays SIGN_IN_REFUSED, outside the line. */
-  async #pauseRefusal<T>(proving: Promise<T>): Promise<T> {
-    const pause = new Promise<void>((resolve) => void this.#clock.after(REFUSAL_MS, resolve));
-    try {
-      return await proving;
-    } catch (fault) {
-      if (fault instanceof Refusal && fault.code === 'SIGN_IN_REFUSED') await pause;
-      throw fault;
+async function checkCounted(visit: Visit, counter: Counter, proof: Proof, asksFactor: boolean): Promise<Proven> {
+  const { audit, client } = visit;
+  const { user, failures } = await countAttempt(counter, client.nowMs);
+  const { failures: before, nextTryAt } = failures;
+  const undo = () => counter.saveFailures(user, before + 1, { failures: before, nextTryAt });
+  const { matches, key } = await checkPassword(proof.password, user?.passwordHash ?? '');
+  if (user && matches) {
+    if (!asksFactor || user.sealedSecret === null) return { user, failures, factor: 'password', key, undo };
+    if ((proof.code ?? '').trim() === '') {
+      await undo();
+      throw new Refusal('SECOND_FACTOR_NEEDED');
     }
+    const factor = await useCode(visit, user, user.sealedSecret, proof.code!, key);
+    if (factor !== undefined) return { user, failures, factor, key, undo };
   }
+  // The throttle bounds the number of these records.
+  const detail = { wrong: matches ? 'code' : 'password' };
+  if (user) await audit.appendAudit(user.teamId, ownEntry(user, counter.refusal, client, detail));
+  throw new Refusal('SIGN_IN_REFUSED');
+}
 
-  async #checkProof(counter: Counter, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
-    const { user, failures } = await this.#countAttempt(counter, context.nowMs);
-    const { failures: before, nextTryAt } = failures;
-    const undo = () => counter.saveFailures(user, before + 1, { failures: before, nextTryAt });
-    const { matches, key } = await checkPassword(proof.password, user?.passwordHash ?? '');
-    if (user && matches) {
-      if (!asksFactor || user.sealedSecret === null) return { user, failures, factor: 'password', key, undo };
-      if ((proof.code ?? '').trim() === '') {
-        await undo();
-        throw new Refusal('SECOND_FACTOR_NEEDED');
-      }
-      const factor = await this.#useCode(user, user.sealedSecret, proof.code!, key, context.nowMs);
-      if (factor !== undefined) return { user, failures, factor, key, undo };
-    }
-    // The throttle bounds the number of these records.
-    const detail = { wrong: matches ? 'code' : 'password' };
-    if (user) await this.#stores.audit.appendAudit(user.teamId, ownEntry(user, counter.refusal, context, detail));
-    throw new Refusal('SIGN_IN_REFUSED');
+/** Counts the attempt. Starts again if another was counted in between, so that simultaneous guesses all count. */
+async function countAttempt(counter: Counter, nowMs: number): Promise<Awaited<ReturnType<Counter['loadFailures']>>> {
+  for (;;) {
+    const loaded = await counter.loadFailures();
+    checkFailures(loaded.failures, nowMs);
+    const failures = loaded.failures.failures + 1;
+    const counted = { failures, nextTryAt: nextTry(failures, nowMs) };
+    if (await counter.saveFailures(loaded.user, failures - 1, counted)) return loaded;
   }
+}
 
-  /** Counts the attempt. Starts again if another was counted in between, so that simultaneous guesses all count. */
-  async #countAttempt(counter: Counter, nowMs: number): Promise<Awaited<ReturnType<Counter['loadFailures']>>> {
-    for (;;) {
-      const loaded = await counter.loadFailures();
-      checkFailures(loaded.failures, nowMs);
-      const failures = loaded.failures.failures + 1;
-      const counted = { failures, nextTryAt: nextTry(failures, nowMs) };
-      if (await counter.saveFailures(loaded.user, failures - 1, counted)) return loaded;
-    }
+/** Returns the kind of code; undefined when the code is wrong or was used before. */
+async function useCode(
+  { users, client }: Visit,
+  user: User,
+  sealed: Uint8Array,
+  code: string,
+  key: Buffer,
+): Promise<Factor | undefined> {
+  if (!looksLikeCode(code)) {
+    const codeHash = parseRecoveryCode(code);
+    return codeHash && (await users.useRecoveryCode(user, codeHash)) ? 'recovery code' : undefined;
   }
-
-  /** Returns the kind of code; undefined when the code is wrong or was used before. */
-  async #useCode(
-    user: User,
-    sealed: Uint8Array,
-    code: string,
-    key: Buffer,
-    nowMs: number,
-  ): Promise<Factor | undefined> {
-    if (!looksLikeCode(code)) {
-      const codeHash = parseRecoveryCode(code);
-      return codeHash && (await this.#stores.users.useRecoveryCode(user, codeHash)) ? 'recovery code' : undefined;
-    }
-    const step = findStep(openSecret(sealed, key, user), code, nowMs);
-    return step !== undefined && (await this.#stores.users.useStep(user, step)) ? 'totp' : undefined;
-  }
+  const step = findStep(openSecret(sealed, key, user), code, client.nowMs);
+  return step !== undefined && (await users.useStep(user, step)) ? 'totp' : undefined;
 }

@@ -6,31 +6,32 @@ import { refuseForNow } from '../errors.ts';
 
 const WAITING_MAX = 50;
 
-export class Line {
-  /** The caller with the most attempts comes first. Of those with equally many, the newest comes last. */
-  readonly #waiting: (PromiseWithResolvers<void> & { attempts: number })[] = [];
-  #isBusy = false;
+/**
+ * Runs work of a caller when the line reaches it. If too many wait, throws SERVICE_BUSY for the caller with the most
+ * attempts. Of equal callers the newest goes first, because the oldest may no longer wait for an answer.
+ */
+export type RunInLine = <T>(attempts: number, work: () => Promise<T>) => Promise<T>;
 
-  /**
-   * Runs work of a caller when the line reaches it. If too many wait, throws SERVICE_BUSY for the caller with the most
-   * attempts. Of equal callers the newest goes first, because the oldest may no longer wait for an answer.
-   */
-  async runInLine<T>(attempts: number, work: () => Promise<T>): Promise<T> {
-    if (this.#isBusy) {
+export function makeLine(): RunInLine {
+  /** The caller with the most attempts comes first. Of those with equally many, the newest comes last. */
+  const waiting: (PromiseWithResolvers<void> & { attempts: number })[] = [];
+  let isBusy = false;
+  return async (attempts, work) => {
+    if (isBusy) {
       const waiter = { attempts, ...Promise.withResolvers<void>() };
-      const place = this.#waiting.findLastIndex((other) => other.attempts >= attempts) + 1;
-      this.#waiting.splice(place, 0, waiter);
-      const refused = this.#waiting.length > WAITING_MAX ? this.#waiting.shift() : undefined;
+      const place = waiting.findLastIndex((other) => other.attempts >= attempts) + 1;
+      waiting.splice(place, 0, waiter);
+      const refused = waiting.length > WAITING_MAX ? waiting.shift() : undefined;
       refused?.reject(refuseForNow('SERVICE_BUSY', 'Too many sign-ins at the same time. Retry in a moment.'));
       await waiter.promise;
     }
-    this.#isBusy = true;
+    isBusy = true;
     try {
       return await work();
     } finally {
-      const next = this.#waiting.pop();
-      this.#isBusy = next !== undefined;
+      const next = waiting.pop();
+      isBusy = next !== undefined;
       next?.resolve();
     }
-  }
+  };
 }

@@ -9,7 +9,7 @@ import { booleanOf, objectOf, oneOf, textOf, type TypedSchema } from '../json-sc
 import { FIRST_STAGES } from '../pims/rules/stages.ts';
 import type { Tenant, TenantSettings } from '../tenant/tenant-port.ts';
 import { checkTeamId, checkTenantName } from '../tenant/tenant.ts';
-import { action, withHelp, type ActionContext } from './action.ts';
+import { action, pick, withHelp, type ActionContext } from './action.ts';
 
 /** Null removes the limit. */
 const quotaOrNone: TypedSchema<number | null> = { type: ['integer', 'null'], minimum: 1, maximum: 999_999_999_999_999 };
@@ -18,22 +18,17 @@ const defaultStage = withHelp(oneOf(FIRST_STAGES), 'stage of new orders without 
   title: 'defaultStage <stage>',
 });
 
-const viewTenant = ({ teamId, name, createdAt, defaultStage: stage, strict, monthQuota, callsPerSecond }: Tenant) => {
-  return { teamID: teamId, name, createdAt, defaultStage: stage, strict, monthQuota, callsPerSecond };
-};
+const viewTenant = (tenant: Tenant) => ({
+  teamID: tenant.teamId,
+  ...pick(tenant, 'name', 'createdAt', 'defaultStage', 'strict', 'monthQuota', 'callsPerSecond'),
+});
 const HEAD = ['TEAM', 'NAME', 'MADE', 'DEFAULT STAGE', 'STRICT', 'QUOTA', 'RATE'];
-const rowOfTenant = ({
-  teamID,
-  name,
-  createdAt,
-  strict,
-  monthQuota,
-  callsPerSecond,
-  ...more
-}: ReturnType<typeof viewTenant>) =>
-  [teamID, name, createdAt.slice(0, 10), more.defaultStage, strict ? 'on' : 'off', monthQuota, callsPerSecond].map(
-    (value) => value ?? 'none',
-  );
+/** The members of a tenant are in the order of the columns. */
+const rowOfTenant = (tenant: ReturnType<typeof viewTenant>) => {
+  const { createdAt, strict } = tenant;
+  const shown = { ...tenant, createdAt: createdAt.slice(0, 10), strict: strict ? 'on' : 'off' };
+  return Object.values(shown).map((value) => value ?? 'none');
+};
 const viewSettings = ({ requestLogDays }: ActionContext, tenant: Tenant) => ({
   ...viewTenant(tenant),
   ownQuota: tenant.ownQuota,

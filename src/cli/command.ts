@@ -41,14 +41,23 @@ export const parseForm =
     throw new InvalidArgumentError(`It must ${words}.`);
   };
 
-/** Makes the parser of an option whose value is a whole number. */
-export const parseWhole =
-  (least: number, most: number) =>
-  (text: string): number => {
+/** Makes the parser of an option whose value is a number, or `none` if the schema allows null. */
+export const parseNumber =
+  ({ type, minimum, maximum }: NumberSchema) =>
+  (text: string): number | 'none' => {
+    const [form, what] = type.includes('integer') ? [/^\d+$/, 'whole number'] : [/^\d+(\.\d{1,3})?$/, 'number'];
+    const none = Array.isArray(type) ? ', or none' : '';
     const number = Number(text);
-    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    if (none !== '' && text === 'none') return text;
+    if (form.test(text) && number >= minimum && number <= maximum) return number;
+    throw new InvalidArgumentError(`It must be a ${what} from ${minimum} to ${maximum}${none}.`);
   };
+
+export interface NumberSchema {
+  readonly type: string | readonly string[];
+  readonly minimum: number;
+  readonly maximum: number;
+}
 
 /** Prints the result of a command: the object with --json, otherwise the text. */
 export function printAnswer({ asJson }: CommandContext, object: object, text: string): void {

@@ -29,7 +29,7 @@ suite('links', () => {
       { users: store.users, teamId, actor: operator() },
       { email: 'Ann@Example.com', role: 'owner' },
     );
-    assert.deepEqual(await accounts.checkLink(token, visit()), { teamId, email: 'ann@example.com' });
+    assert.deepEqual(await accounts.checkLink(token, visit()), { teamID: teamId, email: 'ann@example.com' });
     const passwords = [PASSWORD, NEW, `${NEW} and one`];
     const outcomes = await Promise.allSettled(passwords.map((password) => accounts.useLink(token, password, visit(1))));
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
@@ -79,7 +79,7 @@ suite('links', () => {
     assert.ok(await accounts.findSession(before.token, START + 302_000));
     const { signedIn } = await accounts.useLink(token, NEW, visit(303));
     assert.equal(signedIn.user.sealedSecret, null);
-    assert.equal(await accounts.countRecoveryCodes(signedIn.user), 0);
+    assert.equal(await store.users.countRecoveryCodes(signedIn.user), 0);
     assert.equal(await accounts.findSession(before.token, START + 304_000), undefined);
     await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(305), { code: recoveryCodes[1]! }));
     await ann.signIn(visit(306), { password: NEW });

@@ -1,8 +1,8 @@
 /** Tests how users change their own password and second factor, also while others act, and what the audit log has. */
 import assert from 'node:assert/strict';
+import { beginSecondFactor } from '../../src/account/accounts.ts';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { Accounts } from '../../src/account/accounts.ts';
 import { newSecret, sealSecret } from '../../src/account/second-factor.ts';
 import { renewLink } from '../../src/account/users.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
@@ -18,7 +18,7 @@ import {
   store,
   visit,
   WRONG,
-  atOnce,
+  accountsOn,
 } from './people.ts';
 
 const NEW = 'velvet harbour onion thirty';
@@ -84,7 +84,7 @@ function interrupted<Part extends 'users' | 'sessions'>(
   part: Part,
   method: keyof (typeof store)[Part],
   beforeIt: () => Promise<unknown>,
-): Accounts {
+): ReturnType<typeof accountsOn> {
   let isOver = false;
   const paused = new Proxy(store[part], {
     get: (real, key) => {
@@ -98,7 +98,7 @@ function interrupted<Part extends 'users' | 'sessions'>(
     },
   });
   const { users: usersOf, sessions, audit } = store;
-  return new Accounts({ users: usersOf, sessions, audit, [part]: paused }, atOnce);
+  return accountsOn({ users: usersOf, sessions, audit, [part]: paused });
 }
 
 test('a sign-in with the old password that runs while it is changed opens no session', async () => {
@@ -117,7 +117,7 @@ test('401 a second factor that is being set up with the old password while it is
   const ann = await Person.create();
   const [mine, other] = [await ann.signIn(visit()), await ann.signIn(visit())];
   const change = () => accounts.changePassword(other.signedIn, { password: PASSWORD, newPassword: NEW }, visit(2));
-  const { secret } = accounts.beginSecondFactor(mine.signedIn);
+  const { secret } = await beginSecondFactor({ signedIn: mine.signedIn });
   ann.secret = secret;
   const enabled = interrupted('users', 'updateUser', change).enableSecondFactor(
     mine.signedIn,
@@ -175,7 +175,7 @@ suite('second factor', () => {
   test('it takes effect when one of its codes is sent with the password, and not before', async () => {
     const ann = await Person.create();
     const { token, signedIn } = await ann.signIn(visit());
-    const { secret, uri } = accounts.beginSecondFactor(signedIn);
+    const { secret, uri } = await beginSecondFactor({ signedIn });
     assert.ok(uri.includes(secret));
     ann.secret = secret;
     const enable = (more: object) =>
@@ -191,7 +191,7 @@ suite('second factor', () => {
     const { recoveryCodes, signedIn: now } = await enable({});
     assert.equal(recoveryCodes.length, 10);
     assert.ok(now.user.sealedSecret);
-    assert.equal(await accounts.countRecoveryCodes(now.user), 10);
+    assert.equal(await store.users.countRecoveryCodes(now.user), 10);
   });
 
   test('setting up a new one ends the previous one and its recovery codes', async () => {

@@ -1,6 +1,8 @@
 /** Makes tenants and users in a real store in a temporary folder. They sign in at times that the test chooses. */
 import assert from 'node:assert/strict';
-import { Accounts, type OpenedSession } from '../../src/account/accounts.ts';
+import * as account from '../../src/account/accounts.ts';
+import type { SignedIn } from '../../src/account/account-port.ts';
+import { makeAttempts, type ClientContext, type Proof, type Visit } from '../../src/account/attempts.ts';
 import { inviteUser } from '../../src/account/users.ts';
 import { decodeBase32, formatCode } from '../../src/account/second-factor.ts';
 import type { AuditRecord } from '../../src/audit/audit.ts';
@@ -22,7 +24,37 @@ export const atOnce: Clock = {
     return { close: () => undefined };
   },
 };
-export const accounts = new Accounts(store, atOnce);
+
+type Stores = Pick<Visit, 'users' | 'sessions' | 'audit'>;
+type Client = ClientContext & { readonly replaces?: string };
+
+/** Returns the use cases of an account on these stores, each for a request from a client. */
+export function accountsOn({ users, sessions, audit }: Stores) {
+  const stores = { users, sessions, audit, attempts: makeAttempts(atOnce) };
+  /** Makes a use case of a signed-in user. */
+  const own =
+    <Given, Answer>(use: (visit: Visit & { signedIn: SignedIn }, given: Given) => Promise<Answer>) =>
+    (signedIn: SignedIn, given: Given, client: ClientContext): Promise<Answer> =>
+      use({ ...stores, client, signedIn }, given);
+  return {
+    signIn: (given: Proof & { teamID: string; email: string }, { replaces, ...client }: Client) =>
+      account.signIn({ ...stores, client }, given, replaces),
+    checkLink: (token: string, client: ClientContext) => account.checkLink({ ...stores, client }, { token }),
+    useLink: (token: string, password: string, client: ClientContext) =>
+      account.useLink({ ...stores, client }, { token, password }),
+    findSession: (token: string, nowMs: number) => account.loadSession(sessions, token, nowMs),
+    deleteExpired: (nowMs: number) => account.endedSessions(sessions).deleteExpired(nowMs),
+    confirm: own(account.confirmPassword),
+    changePassword: own(account.changePassword),
+    enableSecondFactor: own(account.enableSecondFactor),
+    disableSecondFactor: own(account.disableSecondFactor),
+    endSessions: own((visit, sessionId: string | undefined) => account.endOwnSessions(visit, { sessionId })),
+    signOut: (signedIn: SignedIn, client: ClientContext) => account.signOut({ ...stores, client, signedIn }),
+    listSessions: (signedIn: SignedIn, nowMs: number) =>
+      account.listLive({ ...stores, signedIn, client: { nowMs, client: '', agent: '' } }),
+  };
+}
+export const accounts = accountsOn(store);
 
 let tenants = 0;
 let addresses = 0;
@@ -72,12 +104,12 @@ export class Person {
   }
 
   /** Enables a new second factor, this many seconds after the start. A code of the present factor replaces it. */
-  enableFactor(
-    signedIn: OpenedSession['signedIn'],
+  async enableFactor(
+    signedIn: SignedIn,
     seconds: number,
     presentCode?: string,
-  ): ReturnType<Accounts['enableSecondFactor']> {
-    const { secret } = accounts.beginSecondFactor(signedIn);
+  ): ReturnType<typeof account.enableSecondFactor> {
+    const { secret } = await account.beginSecondFactor({ signedIn });
     this.secret = secret;
     const proof = { password: PASSWORD, secret, code: this.codeAt(seconds), presentCode };
     return accounts.enableSecondFactor(signedIn, proof, visit(seconds));
@@ -86,7 +118,7 @@ export class Person {
   signIn(
     when: ReturnType<typeof visit> & { replaces?: string },
     proof: { password?: string; code?: string } = {},
-  ): Promise<OpenedSession> {
+  ): Promise<account.OpenedSession> {
     return accounts.signIn({ teamID: this.teamID, email: this.email, password: this.password, ...proof }, when);
   }
 

@@ -225,10 +225,10 @@ suite('second factor', () => {
     const typed = recoveryCodes[3]!.toLowerCase().replaceAll('-', ' ');
     const outcomes = await Promise.allSettled([1, 2].map(() => ann.signIn(visit(300), { code: typed })));
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
-    assert.equal(await accounts.countRecoveryCodes(name), 9);
+    assert.equal(await store.users.countRecoveryCodes(name), 9);
     await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(301), { code: recoveryCodes[3]! }));
     await ann.signIn(visit(302), { code: recoveryCodes[4]! });
-    assert.equal(await accounts.countRecoveryCodes(name), 8);
+    assert.equal(await store.users.countRecoveryCodes(name), 8);
   });
 
   test('the stored secret does not open without the password', async () => {

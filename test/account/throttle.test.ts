@@ -1,8 +1,8 @@
 /** Tests the waits after failures, the attempts per address and minute, clocks that jump, many addresses, and lines. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { checkFailures, MinuteThrottle, networkOf, nextTry } from '../../src/account/attempts.ts';
-import { Line } from '../../src/account/line.ts';
+import { checkFailures, makeThrottle, networkOf, nextTry } from '../../src/account/attempts.ts';
+import { makeLine } from '../../src/account/line.ts';
 import { Refusal } from '../../src/errors.ts';
 
 const NOW = Date.parse('2026-11-20T09:30:00.000Z');
@@ -54,17 +54,17 @@ suite('accounts', () => {
 
 suite('addresses', () => {
   test('429 after twenty attempts in a minute, for that address alone, until the minute is over', () => {
-    const throttle = new MinuteThrottle('from this address');
-    for (let count = 0; count < 20; count++) throttle.takeAttempt('192.0.2.1', NOW + count * 1000);
-    expectWait(40, () => throttle.takeAttempt('192.0.2.1', NOW + 20_000));
-    expectWait(null, () => throttle.takeAttempt('192.0.2.2', NOW + 20_000));
-    expectWait(null, () => throttle.takeAttempt('192.0.2.1', NOW + 60_000));
+    const throttle = makeThrottle('from this address');
+    for (let count = 0; count < 20; count++) throttle('192.0.2.1', NOW + count * 1000);
+    expectWait(40, () => throttle('192.0.2.1', NOW + 20_000));
+    expectWait(null, () => throttle('192.0.2.2', NOW + 20_000));
+    expectWait(null, () => throttle('192.0.2.1', NOW + 60_000));
   });
 
   test('a clock that is set back locks no address out', () => {
-    const throttle = new MinuteThrottle('from this address');
-    for (let count = 0; count < 20; count++) throttle.takeAttempt('192.0.2.1', NOW);
-    expectWait(null, () => throttle.takeAttempt('192.0.2.1', NOW - 3_600_000));
+    const throttle = makeThrottle('from this address');
+    for (let count = 0; count < 20; count++) throttle('192.0.2.1', NOW);
+    expectWait(null, () => throttle('192.0.2.1', NOW - 3_600_000));
   });
 
   test('an IPv6 network counts as one address, an IPv4 address as itself in each notation', () => {
@@ -99,32 +99,32 @@ suite('addresses', () => {
   });
 
   test('ten thousand addresses are kept, and the oldest are dropped first', () => {
-    const throttle = new MinuteThrottle('from this address');
+    const throttle = makeThrottle('from this address');
     const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
-    for (const number of [0, 1]) for (let count = 0; count < 20; count++) throttle.takeAttempt(address(number), NOW);
-    for (let number = 2; number <= 10_000; number++) throttle.takeAttempt(address(number), NOW);
-    expectWait(60, () => throttle.takeAttempt(address(1), NOW));
-    expectWait(null, () => throttle.takeAttempt(address(0), NOW));
+    for (const number of [0, 1]) for (let count = 0; count < 20; count++) throttle(address(number), NOW);
+    for (let number = 2; number <= 10_000; number++) throttle(address(number), NOW);
+    expectWait(60, () => throttle(address(1), NOW));
+    expectWait(null, () => throttle(address(0), NOW));
   });
 
   test('an address that tries again in another minute is dropped last, not first', () => {
-    const throttle = new MinuteThrottle('from this address');
+    const throttle = makeThrottle('from this address');
     const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
-    for (let number = 0; number < 10_000; number++) throttle.takeAttempt(address(number), NOW);
-    for (let count = 0; count < 20; count++) throttle.takeAttempt(address(0), NOW + 60_000);
-    throttle.takeAttempt(address(10_000), NOW + 60_000);
-    expectWait(60, () => throttle.takeAttempt(address(0), NOW + 60_000));
+    for (let number = 0; number < 10_000; number++) throttle(address(number), NOW);
+    for (let count = 0; count < 20; count++) throttle(address(0), NOW + 60_000);
+    throttle(address(10_000), NOW + 60_000);
+    expectWait(60, () => throttle(address(0), NOW + 60_000));
   });
 });
 
 suite('a line', () => {
   /** Lets callers with these attempts wait for one that holds the line. Returns the outcomes, and the order of turns. */
   async function waitInLine(attempts: readonly number[]): Promise<{ codes: string[]; order: string[] }> {
-    const line = new Line();
+    const line = makeLine();
     const { promise, resolve } = Promise.withResolvers<void>();
     const order: string[] = [];
-    const first = line.runInLine(0, () => promise);
-    const all = attempts.map((count, place) => line.runInLine(count, async () => void order.push(`${count} ${place}`)));
+    const first = line(0, () => promise);
+    const all = attempts.map((count, place) => line(count, async () => void order.push(`${count} ${place}`)));
     resolve();
     const outcomes = await Promise.allSettled([first, ...all]);
     const codes = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 'ok' : (outcome.reason as Refusal).code));
@@ -145,11 +145,11 @@ suite('a line', () => {
   });
 
   test('a turn that fails makes room for the next', async () => {
-    const line = new Line();
+    const line = makeLine();
     await assert.rejects(
-      line.runInLine(1, () => Promise.reject(new Error('failed'))),
+      line(1, () => Promise.reject(new Error('failed'))),
       /failed/,
     );
-    assert.equal(await line.runInLine(1, async () => 'next'), 'next');
+    assert.equal(await line(1, async () => 'next'), 'next');
   });
 });

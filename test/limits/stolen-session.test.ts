@@ -36,7 +36,7 @@ suite('a stolen session', () => {
     const of = (need: ProofNeed): string[] => changes.filter(({ proof }) => proof === need).map(({ path }) => path);
     assert.deepEqual(of('sent'), ['/confirm', '/password', '/second-factor/enable', '/second-factor/disable']);
     const ofWebhooks = ['/webhooks/test', '/webhooks/replay', '/webhooks/pause'];
-    const ofRecords = ['/imports', '/fields'];
+    const ofRecords = ['/fields', '/imports'];
     const harmless = ['/sign-out', '/sessions/end', '/second-factor/begin', ...ofWebhooks, ...ofRecords];
     assert.deepEqual(of('none'), harmless, 'a change without proof needs a reason in decision 0023');
     assert.equal(of('recent').length, changes.length - of('sent').length - harmless.length, 'a change decides nothing');

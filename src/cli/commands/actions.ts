@@ -20,9 +20,11 @@ import {
   addGroup,
   buildTable,
   parseForm,
+  parseNumber,
   printAnswer,
   type AddCommands,
   type CommandContext,
+  type NumberSchema,
 } from '../command.ts';
 import { findTenant, isGivenEmpty, parseEmbeddedConfig, withStore, type EmbeddedStore } from '../open-store.ts';
 import { findOrigin } from '../service-address.ts';
@@ -63,14 +65,11 @@ export const addActions =
 const exampleOf = ({ command, example = '' }: Action) =>
   `${command!.replace(/ \[.*/, '').replace(WORD, (_, word: string) => SAMPLES[word]!)} ${example}`.trimEnd();
 
-interface ValueSchema {
-  readonly type?: string | readonly string[];
+interface ValueSchema extends Partial<NumberSchema> {
   readonly title?: string;
   readonly description?: string;
   readonly default?: unknown;
   readonly enum?: readonly string[];
-  readonly minimum?: number;
-  readonly maximum?: number;
   readonly pattern?: string;
   readonly items?: ValueSchema;
   readonly uniqueItems?: true;
@@ -112,7 +111,10 @@ function addAction(group: Command, context: CommandContext, action: Action, othe
     const asked = { team, named, isConfirmed: chosen['yes'] === true };
     if (other && chosen[flag] !== undefined)
       return runAction(context, other, { ...asked, given: { [member]: chosen[flag] } });
-    const values = options.map(({ name, schema, option }) => [name, valueOf(schema, chosen[option.attributeName()])]);
+    const values = options.map(({ name, schema, option }) => {
+      const { [option.attributeName()]: value = schema.default } = chosen;
+      return [name, value === 'none' && schema.minimum !== undefined ? null : value];
+    });
     const given = Object.fromEntries(values.filter(([, value]) => value !== undefined));
     if (Object.keys(given).length < minProperties) command.error('error: nothing to set: give at least one option');
     await runAction(context, action, { ...asked, given });
@@ -127,7 +129,7 @@ function optionOf(name: string, schema: ValueSchema, isRequired: boolean): Optio
   const told = typeof fallback === 'string' ? `${description} (default: ${fallback})` : description;
   const option = new Option(`--${flags}`, told).makeOptionMandatory(isRequired && fallback === undefined);
   if (schema.enum) return option.choices(schema.enum);
-  if (schema.minimum !== undefined) return option.argParser((text) => checkNumber(schema, text));
+  if (schema.minimum !== undefined) return option.argParser(parseNumber(schema as NumberSchema));
   const check = $comment ? parseForm(new RegExp((items ?? schema).pattern!), $comment) : (text: string) => text;
   if (!items) return $comment ? option.argParser(check) : option;
   return option.argParser((text, before?: readonly string[]) => collect(schema, check(text), before ?? []));
@@ -139,20 +141,6 @@ function collect({ uniqueItems, $comment }: ValueSchema, text: string, before: r
   if (uniqueItems && before.some((pair) => pair.startsWith(start)))
     throw new InvalidArgumentError(`${start.slice(0, -1)} was given twice. Give it once.`);
   return [...before, ...($comment ? [text] : text.split(','))];
-}
-
-function checkNumber({ type, minimum = 0, maximum = 0 }: ValueSchema, text: string): string {
-  const [form, what] = type!.includes('integer') ? [/^\d+$/, 'whole number'] : [/^\d+(\.\d{1,3})?$/, 'number'];
-  const mayBeNone = Array.isArray(type);
-  const isGood = form.test(text) && Number(text) >= minimum && Number(text) <= maximum;
-  if (isGood || (mayBeNone && text === 'none')) return text;
-  throw new InvalidArgumentError(`It must be a ${what} from ${minimum} to ${maximum}${mayBeNone ? ', or none' : ''}.`);
-}
-
-function valueOf({ minimum, default: fallback }: ValueSchema, text: unknown): unknown {
-  if (text === undefined) return fallback;
-  if (minimum === undefined) return text;
-  return text === 'none' ? null : Number(text);
 }
 
 interface Typed {

@@ -11,7 +11,7 @@ import { HELP as MCP_HELP, HTTP, MAX_BYTES, WRITE } from '../../../mcp/src/optio
 import { isExecutable } from '../../assets.ts';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
-import { addCommand, addGroup, buildTable, parseWhole, printable, printAnswer, type AddCommands } from '../command.ts';
+import { addCommand, addGroup, buildTable, parseNumber, printable, printAnswer, type AddCommands } from '../command.ts';
 import {
   askSystemdToRun,
   renderSettings,
@@ -63,7 +63,8 @@ export function areTracesOn(environment: Environment): boolean {
 }
 
 export const addMcpCommand: AddCommands = (program, { environment }) => {
-  const parseBounded = ({ least, most }: { least: number; most: number }) => parseWhole(least, most);
+  const parseBounded = ({ least, most }: { least: number; most: number }) =>
+    parseNumber({ type: 'integer', minimum: least, maximum: most });
   addGroup(program, 'mcp', 'mcp --write', MCP_HELP)
     .option(WRITE.form, WRITE.help)
     .option(HTTP.form, HTTP.help, parseBounded(HTTP))

@@ -149,19 +149,18 @@ export const addMoveCommand: AddCommands = (program, context) => {
 };
 
 async function move(source: StorePlace, target: StorePlace, clock: Clock) {
-  const from = { name: formatPlace(source), store: await openMoveStore(source, formatPlace(source), clock, true) };
-  try {
-    const to = { name: formatPlace(target), store: await openMoveStore(target, formatPlace(target), clock) };
-    const bar = await createProgressBar();
-    try {
-      return await moveStore(from, to, bar);
-    } finally {
-      bar.stop();
-      await to.store.close();
-    }
-  } finally {
-    await from.store.close();
-  }
+  await using opened = new AsyncDisposableStack();
+  const openPlace = async (place: StorePlace, isSource: boolean) => {
+    const name = formatPlace(place);
+    const store = await openMoveStore(place, name, clock, isSource);
+    opened.defer(() => store.close());
+    return { name, store };
+  };
+  const from = await openPlace(source, true);
+  const to = await openPlace(target, false);
+  const bar = await createProgressBar();
+  opened.defer(bar.stop);
+  return await moveStore(from, to, bar);
 }
 
 function parsePlace(text: string): StorePlace | undefined {

@@ -5,7 +5,8 @@
 import { Server, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
-import { Accounts } from '../../account/accounts.ts';
+import { endedSessions } from '../../account/accounts.ts';
+import { makeAttempts } from '../../account/attempts.ts';
 import { VERSION } from '../../assets.ts';
 import { DAY_MS, every, formatTime, HOUR_MS, MINUTE_MS, type Clock } from '../../clock.ts';
 import type { Config, Environment } from '../../config.ts';
@@ -61,7 +62,7 @@ export async function runService(
     const { disk, backups } = await served.startUpkeep();
     const isUsable = () => store.isUsable();
     const meter = new Meter(store.usage, { clock, report, isUsable, isCountFirst: isAlone });
-    const accounts = new Accounts(store, clock);
+    const attempts = makeAttempts(clock);
     const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
     const state: ServiceState = {
       isUsable,
@@ -72,13 +73,14 @@ export async function runService(
       inFlight: 0,
     };
     const pims = (tenant: Tenant) => served.pims(tenant);
-    const { tenants, users, audit, usage, requests } = store;
+    const { tenants, users, sessions, audit, usage, requests } = store;
     const feed = { clock, pims, nextChange: (tenant: Tenant, ended: AbortSignal) => store.nextChange(tenant, ended) };
     const isPrivateAllowed = config.webhookPrivate === 'on';
     const ofWebhooks = { ...feed, webhooks: store.webhooks, audit, tenants, isPrivateAllowed, report };
     const sender = new WebhookSender({ ...ofWebhooks, isAlone });
     const webhooks = new Webhooks(ofWebhooks);
-    const services = { ...feed, tenants, audit, usage, requests, meter, accounts, users, requestLog, webhooks };
+    const stores = { tenants, users, sessions, audit, usage, requests };
+    const services = { ...feed, ...stores, meter, attempts, requestLog, webhooks };
     const app = await buildApp({
       ...config,
       ...services,
@@ -110,7 +112,7 @@ export async function runService(
     printReady(config, port, { demo: demo || undefined, isEmpty: !(await tenants.hasTenants()), asJson });
     await reportReady(config, environment, log, tenants);
     if (demo) finishDemo(config.data);
-    deleteEveryHour([requestLog, accounts, sender, oldChanges(store, config)], log, clock);
+    deleteEveryHour([requestLog, endedSessions(sessions), sender, oldChanges(store, config)], log, clock);
     sender.startSending();
     void served.upgradeTenants().catch(onFatal);
   } catch (fault) {

@@ -3,7 +3,20 @@
  * src/account; these routes put a session's token into a cookie. Source: decision 0023.
  */
 import type { SignedIn } from '../../account/account-port.ts';
-import type { OpenedSession } from '../../account/accounts.ts';
+import {
+  beginSecondFactor,
+  changePassword,
+  checkLink,
+  confirmPassword,
+  disableSecondFactor,
+  enableSecondFactor,
+  endOwnSessions,
+  listLive,
+  signIn,
+  signOut,
+  useLink,
+  type OpenedSession,
+} from '../../account/accounts.ts';
 import { endOfSession } from '../../account/users.ts';
 import { pick } from '../../administration/action.ts';
 import { isOperator } from '../../administration/operate.ts';
@@ -22,13 +35,13 @@ import {
 } from './typed-route.ts';
 
 async function viewSession(services: OpenContext, signedIn: SignedIn) {
-  const { accounts, publicUrl, meter, clock } = services;
+  const { users, publicUrl, meter, clock } = services;
   const { user, tenant, session } = signedIn;
   return {
     user: {
       ...pick(user, 'email', 'role', 'passwordSetAt'),
       hasSecondFactor: user.sealedSecret !== null,
-      recoveryCodesLeft: await accounts.countRecoveryCodes(user),
+      recoveryCodesLeft: await users.countRecoveryCodes(user),
     },
     tenant: { teamID: tenant.teamId, name: tenant.name },
     /** The calls of this month (UTC), and the limit, or null for no limit. */
@@ -40,6 +53,11 @@ async function viewSession(services: OpenContext, signedIn: SignedIn) {
     baseURL: publicUrl + BASE_PATH,
     isOperator: await isOperator(services, services.operatorTeam, signedIn),
   };
+}
+
+function openSession(context: OpenContext, { token, signedIn }: OpenedSession) {
+  setSession(context.reply, token);
+  return viewSession(context, signedIn);
 }
 
 const any = textOf();
@@ -64,47 +82,30 @@ export const ACCOUNT_ROUTES = {
   /** `code` is six digits or a recovery code. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS; SECOND_FACTOR_NEEDED: send a code. */
   'POST /sign-in': declareOpenRoute({
     takes: objectOf({ teamID: any, email: any, password: any }, { code: any }),
-    run: async (context, given) => {
-      const { accounts, client, reply } = context;
-      const { token, signedIn } = await accounts.signIn(given, { ...client, replaces: tokenOf(reply.request) });
-      setSession(reply, token);
-      return viewSession(context, signedIn);
-    },
+    run: async (context, given) => openSession(context, await signIn(context, given, tokenOf(context.reply.request))),
   }),
   /** Returns the user of a one-time link. LINK_INVALID. */
-  'POST /link/check': declareOpenRoute({
-    takes: objectOf({ token: any }),
-    run: async ({ accounts, client }, { token }) => {
-      const { teamId, email } = await accounts.checkLink(token, client);
-      return { teamID: teamId, email };
-    },
-  }),
+  'POST /link/check': declareOpenRoute({ takes: objectOf({ token: any }), run: checkLink }),
   /** Sets the password and signs in. LINK_INVALID, WEAK_PASSWORD. */
   'POST /link': declareOpenRoute({
     takes: objectOf({ token: any, password: any }),
-    run: async (context, given) => {
-      const { token, signedIn } = await context.accounts.useLink(given.token, given.password, context.client);
-      setSession(context.reply, token);
-      return viewSession(context, signedIn);
-    },
+    run: async (context, given) => openSession(context, await useLink(context, given)),
   }),
   /** Proves the user's identity for five minutes. SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS. */
-  'POST /confirm': declareProof(objectOf({ password: any }, { code: any }), ({ accounts, signedIn, client }, proof) =>
-    accounts.confirm(signedIn, proof, client),
-  ),
+  'POST /confirm': declareProof(objectOf({ password: any }, { code: any }), confirmPassword),
   'POST /sign-out': declareOwnRoute({
     proof: 'none',
-    run: async ({ accounts, signedIn, client, reply }) => {
-      await accounts.signOut(signedIn, client);
-      clearSession(reply);
+    run: async (context) => {
+      await signOut(context);
+      clearSession(context.reply);
     },
   }),
   'GET /session': declareOwnRoute({ run: (context) => viewSession(context, context.signedIn) }),
   'GET /sessions': declareOwnRoute({
-    run: async ({ accounts, signedIn, client }) => ({
-      sessions: (await accounts.listSessions(signedIn, client.nowMs)).map((session) => ({
+    run: async (context) => ({
+      sessions: (await listLive(context)).map((session) => ({
         ...pick(session, 'sessionId', 'createdAt', 'seenAt', 'client', 'agent'),
-        isThisOne: session.sessionId === signedIn.session.sessionId,
+        isThisOne: session.sessionId === context.signedIn.session.sessionId,
       })),
     }),
   }),
@@ -112,28 +113,19 @@ export const ACCOUNT_ROUTES = {
   'POST /sessions/end': declareOwnRoute({
     proof: 'none',
     takes: objectOf({}, { sessionId: matching('^[0-9a-f-]{1,64}$') }),
-    run: ({ accounts, signedIn, client }, { sessionId }) => accounts.endSessions(signedIn, sessionId, client),
+    run: endOwnSessions,
   }),
   /** Changes the password and ends all other sessions. SIGN_IN_REFUSED, WEAK_PASSWORD. */
-  'POST /password': declareProof(
-    objectOf({ password: any, newPassword: any }),
-    ({ accounts, signedIn, client }, sent) => accounts.changePassword(signedIn, sent, client),
-  ),
+  'POST /password': declareProof(objectOf({ password: any, newPassword: any }), changePassword),
   /** Returns a new secret, which the next route enables: in base32 for typing in, and as otpauth://… for a QR code. */
-  'POST /second-factor/begin': declareOwnRoute({
-    proof: 'none',
-    run: async ({ accounts, signedIn }) => accounts.beginSecondFactor(signedIn),
-  }),
+  'POST /second-factor/begin': declareOwnRoute({ proof: 'none', run: beginSecondFactor }),
   /**
    * Enables two-step verification, or replaces it with a `presentCode`. The codes are shown only once. SIGN_IN_REFUSED,
    * SECOND_FACTOR_NEEDED.
    */
   'POST /second-factor/enable': declareProof(
     objectOf({ password: any, secret: any, code: any }, { presentCode: any }),
-    ({ accounts, signedIn, client }, sent) => accounts.enableSecondFactor(signedIn, sent, client),
+    enableSecondFactor,
   ),
-  'POST /second-factor/disable': declareProof(
-    objectOf({ password: any, code: any }),
-    ({ accounts, signedIn, client }, proof) => accounts.disableSecondFactor(signedIn, proof, client),
-  ),
+  'POST /second-factor/disable': declareProof(objectOf({ password: any, code: any }), disableSecondFactor),
 };

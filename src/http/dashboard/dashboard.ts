@@ -45,15 +45,15 @@ export async function addDashboard(
  * the pages of records are not. The audit log has every write.
  */
 const accessBySession = (
-  { accounts, audit, clock }: Pick<DashboardServices, 'accounts' | 'audit' | 'clock'>,
+  { sessions, audit, clock }: Pick<DashboardServices, 'sessions' | 'audit' | 'clock'>,
   path: string,
   isMetered: boolean,
 ): Access => ({
   prefix: API_PATH + path,
   isMetered,
-  authenticateEarly: async (request) => void (await findSession(accounts, request, clock.now())),
+  authenticateEarly: async (request) => void (await findSession(sessions, request, clock.now())),
   authenticate: async (request: FastifyRequest, operation: Operation): Promise<Tenant> => {
-    const signedIn = await findSession(accounts, request, clock.now());
+    const signedIn = await findSession(sessions, request, clock.now());
     if (isWrite(operation)) requireRole(signedIn, isMetered ? 'developer' : 'clerk');
     const { teamId } = signedIn.tenant;
     const query = request.query as Record<string, unknown>;

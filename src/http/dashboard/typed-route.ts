@@ -6,9 +6,9 @@
 import { hash } from 'node:crypto';
 import '@fastify/cookie';
 import type { FastifyReply, FastifyRequest, FastifyInstance, FastifySchemaValidationError } from 'fastify';
-import type { SignedIn } from '../../account/account-port.ts';
-import type { Accounts } from '../../account/accounts.ts';
-import type { ClientContext } from '../../account/attempts.ts';
+import type { SessionStore, SignedIn } from '../../account/account-port.ts';
+import { loadSession } from '../../account/accounts.ts';
+import type { Attempts, OwnVisit, Visit } from '../../account/attempts.ts';
 import { requireProof } from '../../account/users.ts';
 import { mayAct, type Role } from '../../account/roles.ts';
 import { NOTHING, type ActionContext, type ActionServices, type RouteTerms } from '../../administration/action.ts';
@@ -34,11 +34,11 @@ function refuseCrossSite({ headers }: FastifyRequest): void {
 }
 
 /** Returns the session of the request's cookie. Loads it once per request. Throws CROSS_SITE or NOT_SIGNED_IN. */
-export async function findSession(accounts: Accounts, request: FastifyRequest, nowMs: number): Promise<SignedIn> {
+export async function findSession(sessions: SessionStore, request: FastifyRequest, nowMs: number): Promise<SignedIn> {
   if (request.signedIn) return request.signedIn;
   refuseCrossSite(request);
   const token = tokenOf(request);
-  const signedIn = token === undefined ? undefined : await accounts.findSession(token, nowMs);
+  const signedIn = token === undefined ? undefined : await loadSession(sessions, token, nowMs);
   if (!signedIn) throw new Refusal('NOT_SIGNED_IN');
   request.signedIn = signedIn;
   request.tenant = signedIn.tenant;
@@ -61,20 +61,18 @@ const AGENT_CHARACTERS_MAX = 200;
 const NOT_OPERATOR = 'This page is for owners of the team that STOREROOM_OPERATOR_TEAM names.';
 
 export interface DashboardServices extends OperationServices, ActionServices {
-  readonly accounts: Accounts;
+  readonly sessions: SessionStore;
+  readonly attempts: Attempts;
   readonly takeTurn: TakeTurn;
   /** The team whose owners operate the service. */
   readonly operatorTeam: string;
 }
 
 /** A request without a session, checked against the schema of its route. */
-export interface OpenContext extends DashboardServices {
-  readonly client: ClientContext;
+export interface OpenContext extends DashboardServices, Visit {
   readonly reply: FastifyReply;
 }
-export interface RequestContext extends OpenContext, ActionContext {
-  readonly signedIn: SignedIn;
-}
+export type RequestContext = OpenContext & ActionContext & OwnVisit;
 
 /** A route. It may have the terms of a command and of its text, which it ignores. */
 export interface Route extends RouteTerms {
@@ -104,7 +102,7 @@ export function addRoute(
   name: string,
   { role = 'owner', proof = 'recent', takes = NOTHING, check, isLong, isForOperator, isOpen = false, run }: Route,
 ): void {
-  const { accounts, clock, operatorTeam } = services;
+  const { sessions, clock, operatorTeam } = services;
   const [method = '', path = ''] = name.split(' ');
   const isWrite = method === 'POST';
   addCall(app, services, {
@@ -121,7 +119,7 @@ export function addRoute(
     authenticate: async (request) => {
       if (isOpen) refuseCrossSite(request);
       else {
-        const signedIn = await findSession(accounts, request, clock.now());
+        const signedIn = await findSession(sessions, request, clock.now());
         requireRole(signedIn, role);
         if (isWrite && proof === 'recent') requireProof(signedIn, clock.now());
       }
