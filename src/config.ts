@@ -256,8 +256,8 @@ export const SETTINGS = {
   backupDir: anyText(
     'STOREROOM_BACKUP_DIR',
     '',
-    'Folder for scheduled backups of the embedded store, which no other store may use. Without it, there are ' +
-      'none. For PostgreSQL, use its own tools.',
+    'Folder for scheduled backups of the embedded store, which no other store may use. If it is not set, no backups ' +
+      'are made. For PostgreSQL, use its own tools.',
   ),
   backupHours: wholeNumber('STOREROOM_BACKUP_HOURS', 24, [1, 8760], 'Hours between two scheduled backups.'),
   backupKeep: wholeNumber(

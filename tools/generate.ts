@@ -88,8 +88,8 @@ the meaning of each code at \`/docs/errors\`. Every error has this body:
 
 - Branch on \`code\`, whose meaning never changes. \`message\` is for people, and can change.
 - \`remedy\` says what to do, and \`docs\` is the path of the code on the service.
-- \`field\` is the wrong parameter or field, \`suggestion\` a similar known name or the order that has the line,
-  \`step\` the index of the refused step of a batch. They are there if they apply.
+- If they apply, \`field\` names the wrong parameter or field, \`suggestion\` a similar known name or the order that has
+  the line, and \`step\` is the index of the refused step of a batch.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
 After a 4xx nothing was written. After a 5xx, or without a response, the outcome of a write is unknown: retry it with
@@ -120,7 +120,7 @@ function writeSettings(): string {
 
 # Settings
 
-Settings are environment variables; an empty one counts as unset. \`serve --port\` and \`--host\` override two of them.
+Settings are environment variables; an empty one counts as unset. \`serve --port\` and \`--host\` override their settings.
 A wrong value stops a command with exit code 78 and a message that names all wrong values. \`storeroom config\` shows
 every value in force and its source. \`serve\` warns about unknown variables that begin with \`STOREROOM_\`.
 
@@ -137,10 +137,9 @@ function writeCommands(): string {
 # Commands
 
 Run a command as \`storeroom …\`, in a checkout as \`npx --no storeroom …\`, or from anywhere as
-\`/path/to/storeroom/bin/storeroom.js …\`. Commands work on the folder in \`STOREROOM_DATA\`, or the database of
-\`STOREROOM_DATABASE_URL\`, and name it on standard error. Only \`serve\`, \`restore\`, \`move\` and
-\`tenant create --create\` make a store. \`--help\` explains the options of a command with an example. With \`--json\`,
-all but \`service run\` print one JSON object on standard output.
+\`/path/to/storeroom/bin/storeroom.js …\`. It works on the folder in \`STOREROOM_DATA\`, or the database of
+\`STOREROOM_DATABASE_URL\`, and names it on standard error. \`--help\` explains the options. With \`--json\`, all but
+\`service run\` print one JSON object on standard output.
 
 ${listCommands(program, []).join('\n')}
 `;
@@ -152,5 +151,7 @@ function listCommands(command: Command, words: readonly string[]): string[] {
   const usage = command.usage().replace('[options]', '').trim();
   const options = command.options.filter(({ long, hidden }) => !hidden && !EVERY_OPTION.includes(long ?? ''));
   const line = [...words, usage].join(' ').trim();
-  return [`- \`${line}\`: ${[command.description(), ...options.map(({ long }) => `\`${long}\``)].join(' ')}`];
+  return [
+    `- ${[line, ...options.map(({ long }) => long)].map((part) => `\`${part}\``).join(' ')}: ${command.description()}`,
+  ];
 }
