@@ -128,7 +128,7 @@ export function describeWebhooks(store: StoreUnderTest): void {
     const { tick, hasWebhooks } = await webhooks.loadLease();
     assert.equal(hasWebhooks, true);
     const taken = await Promise.all([webhooks.takeLease('a', tick), other.takeLease('b', tick)]);
-    assert.deepEqual(taken.toSorted(), [false, true]);
+    assert.deepEqual(taken.filter(Boolean), [true]);
     const lease = await other.loadLease();
     assert.deepEqual([lease.owner, lease.tick], [taken[0] ? 'a' : 'b', tick + 1]);
     assert.equal(await webhooks.takeLease('', tick + 1), true);

@@ -1,7 +1,7 @@
 /** A connection to PostgreSQL. It is pipelined, bounds its prepared statements, and detects a silent server. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { Client, DatabaseError, Query, types as parsers, type QueryArrayResult } from 'pg';
+import { Client, DatabaseError, Query, types as parsers, type CustomTypesConfig, type QueryArrayResult } from 'pg';
 import type { Clock } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
 import type { Bound, Row } from '../../sql/writing.ts';
@@ -28,7 +28,6 @@ export type StatementValues = readonly (Bound | readonly (string | number | Uint
 const PREPARED_MAX = 600;
 /** A connection is replaced after preparing this many, because a server process never frees its cache of tables. */
 const STATEMENTS_PER_LIFE = 5000;
-const BIGINT = 20;
 export const IS_STANDBY = 'it is a standby and accepts no writes';
 
 /** The connection was lost or fell silent, or none could be opened. The outcome of running statements is unknown. */
@@ -46,9 +45,8 @@ export class ConnectionLost extends Refusal {
 }
 
 // Counters and counts stay far below 2^53.
-const types = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === BIGINT ? Number : parsers.getTypeParser(oid, format),
+const types: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === parsers.builtins.INT8 ? Number : parsers.getTypeParser(oid, format)),
 };
 
 export class Connection {
