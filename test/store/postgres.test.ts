@@ -146,6 +146,13 @@ test('a commit wakes callers that wait on another node, and nothing is sent whil
   await Promise.all([told.end(), waiting.close()]);
 });
 
+test('the queries to watch PostgreSQL run', async () => {
+  await runStatement(
+    await urlOf('watched'),
+    readFileSync(new URL('../../deploy/postgres/watch.sql', import.meta.url), 'utf8'),
+  );
+});
+
 test('the documented statements after a restore restart every feed, and earlier readers get an error', async () => {
   const [store, url] = [await open('restored'), await urlOf('restored')];
   const make = async (teamId: string): Promise<Pims> =>
