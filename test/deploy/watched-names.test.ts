@@ -42,7 +42,7 @@ test('a health check has the operation that the rules and the dashboard leave ou
 });
 
 test('every measurement of readings.ts is shown in the dashboard', () => {
-  for (const { name } of MEASURED) assert.ok(dashboard.includes(`${name}{`), name);
+  for (const [name] of MEASURED) assert.ok(dashboard.includes(`${name}{`), name);
 });
 
 test('every alert has a severity, a summary, a description and a section in the runbooks, which has no others', () => {

@@ -5,7 +5,7 @@ import { COMMIT, VERSION } from '../../assets.ts';
 import type { Readings } from '../../administration/readings.ts';
 import type { Clock } from '../../clock.ts';
 import type { AnswerObserver } from './observers.ts';
-import { MEASURED } from './readings.ts';
+import { findReading, MEASURED } from './readings.ts';
 
 const TAKEN_MAX = 256;
 
@@ -95,17 +95,17 @@ export function addMetrics(
 
 /** Registers the readings that exist on this node. Returns a function that shows new values of them. */
 function addReadings(registry: Registry, first: Readings): (readings: Readings) => void {
-  const shown = MEASURED.filter(({ read }) => read(first) !== undefined).map(({ name, help, label, read }) => {
+  const shown = MEASURED.filter((row) => findReading(first, row) !== undefined).map((row) => {
+    const [name, help, , label] = row;
     const options = { name, help, labelNames: label === undefined ? [] : [label], registers: [registry] };
-    const metric = name.endsWith('_total') ? new Counter(options) : new Gauge(options);
-    return { metric, label: String(label), read };
+    return { row, metric: name.endsWith('_total') ? new Counter(options) : new Gauge(options) };
   });
   return (readings) => {
-    for (const { metric, label, read } of shown) {
-      const value = read(readings)!;
+    for (const { row, metric } of shown) {
+      const value = findReading(readings, row)!;
       metric.reset();
       if (typeof value === 'number') metric.inc(value);
-      else for (const [of, part] of Object.entries(value)) metric.inc({ [label]: of }, part);
+      else for (const [of, part] of Object.entries(value)) metric.inc({ [String(row[3])]: of }, part);
     }
   };
 }
