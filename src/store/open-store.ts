@@ -1,11 +1,13 @@
-/** Opens the store that the settings name: PostgreSQL, or the embedded store in its folder. */
+/** Opens the store that the settings name: PostgreSQL, or the embedded store in its folder. No caller asks for the kind. */
 import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { TakeTurn } from '../tenant/turns.ts';
 import type { Placement, Tenant } from '../tenant/tenant-port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
 import type { ControlStores } from './control/stores.ts';
+import { makeScheduledBackups, type BackupOptions, type ScheduledBackups } from './sqlite/backup/scheduled-backups.ts';
 import { openCheck } from './sqlite/files/check-store.ts';
+import { observeDisk, type DiskBounds } from './sqlite/files/folder.ts';
 import { openSqlite, type SqliteStore } from './sqlite/store.ts';
 export { faultOf } from './sqlite/files/database.ts';
 import type { Report } from './sqlite/pims-stores.ts';
@@ -80,6 +82,55 @@ export function openEmbedded(
   const { data: folder, queryThreads: workers } = settings;
   refuseUnfinishedFolder(folder);
   return openSqlite({ ...settings, folder, workers, busyTimeoutMs, onFatal, report, clock });
+}
+
+type ServedStoreSettings = OpenStoreSettings &
+  DiskBounds &
+  Pick<BackupOptions, 'backupDir' | 'backupHours' | 'backupKeep'>;
+
+/** The parts of a store that run while it is served. */
+interface Upkeep {
+  /** The disk of the store. The disk of PostgreSQL is not known. */
+  readonly disk?: ReturnType<typeof observeDisk>;
+  readonly backups?: ScheduledBackups;
+}
+
+/**
+ * Opens the store for a service. `isAlone` means that no other node uses it. `pims` rejects with SERVICE_BUSY while a
+ * tenant is being upgraded for more than a moment. `lock` locks the store for this service, if no other node may use it.
+ */
+export async function openServedStore(settings: ServedStoreSettings, user: StoreUser) {
+  const { databaseUrl, data: folder, backupDir } = settings;
+  const { clock, report = () => undefined } = user;
+  if (databaseUrl !== '') {
+    const store = await openStore(settings, user);
+    const upkeep: Upkeep = {};
+    return {
+      store,
+      system: 'postgresql',
+      isAlone: false,
+      pims: (tenant: Tenant) => store.pims(tenant),
+      lock: () => undefined,
+      startUpkeep: async () => upkeep,
+      upgradeTenants: async () => undefined,
+    } as const;
+  }
+  const store = openEmbedded(settings, user);
+  const tellBackup = (event: string, isFault: boolean) => report(event, isFault ? 'error' : 'info');
+  return {
+    store,
+    system: 'sqlite',
+    isAlone: true,
+    pims: store.pimsOnceUpgraded,
+    lock: store.lock,
+    async startUpkeep(): Promise<Upkeep> {
+      const disk = observeDisk(folder, settings, { report, clock });
+      if (backupDir === '') return { disk };
+      const own = { folder, identity: store.identity, report: tellBackup, clock };
+      return { disk, backups: makeScheduledBackups({ ...settings, ...own }).startBackups() };
+    },
+    upgradeTenants: store.upgradeTenants,
+  } as const;
 }
 
 /** Checks the store that the settings name, even while services run. Throws when it cannot be checked. */

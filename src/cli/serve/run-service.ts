@@ -15,7 +15,7 @@ import { deleteOldChanges } from '../../pims/changes.ts';
 import { buildApp } from '../../http/app.ts';
 import type { ServiceState } from '../../http/server/receive.ts';
 import type { Store } from '../../store/open-store.ts';
-import { openServedStore } from '../../store/served-store.ts';
+import { openServedStore } from '../../store/open-store.ts';
 import { Meter } from '../../tenant/calls.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';

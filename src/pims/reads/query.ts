@@ -3,7 +3,7 @@
  * tighter than OR, so the tree is a list of alternatives, each a list of terms that must all hold. A page ends at a
  * position in the sort order. Source: decision 0005.
  */
-import { refuseField } from '../../errors.ts';
+import { refuseField, Refusal } from '../../errors.ts';
 import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from '../rules/fields.ts';
 import { FILTER_LIST_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../rules/record-bounds.ts';
 import {
@@ -287,3 +287,10 @@ export function parsePosition(position: string) {
 const cutFilterValue = (value: string) => Array.from(value).slice(0, FILTER_VALUE_CHARACTERS_MAX).join('');
 const isCutLong = (value: string) =>
   value.length >= FILTER_VALUE_CHARACTERS_MAX && Array.from(value).length === FILTER_VALUE_CHARACTERS_MAX;
+
+/** Returns the refusal of a query that has used up its time. */
+export const refuseSlowQuery = (budgetMs: number): Refusal =>
+  new Refusal(
+    'QUERY_TOO_COSTLY',
+    `The query did not finish within ${budgetMs} ms. Add an exact filter on an indexed field.`,
+  );

@@ -5,7 +5,7 @@ import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import type { Values } from '../../pims/rules/values.ts';
 import { listColumns } from '../../pims/writes/kinds-of-loads.ts';
-import { buildInsert, LEDGER_ROW, listNames, VERSION, type ScriptDialect } from '../pims/row-sql.ts';
+import { buildInsert, buildRecordInsert, LEDGER_ROW, listNames, VERSION, type ScriptDialect } from '../pims/row-sql.ts';
 import { buildLineInsert } from '../pims/line-sql.ts';
 import { statement, type Bound, type Statement } from '../sql/writing.ts';
 
@@ -161,7 +161,7 @@ export function buildInserter(
       const insertLine = buildLineInsert(dictionary, dialect);
       return (row) => [insertLine(toValues(row))];
     }
-    const insertRecord = dialect.insertRecord(recordType, dictionary);
+    const insertRecord = buildRecordInsert(recordType, dictionary, dialect);
     return (row) => insertRecord(row[0] as string, toValues(row), row[1] as string);
   }
   const insert = buildInsert(name, columns, key);

@@ -9,11 +9,13 @@ import {
   type CustomField,
   type Dictionaries,
   type FieldDictionary,
+  RECORD_TYPES,
   type KeyedType,
   type RecordType,
 } from '../../pims/rules/fields.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import type { Values } from '../../pims/rules/values.ts';
+import { listColumns } from '../../pims/writes/kinds-of-loads.ts';
 import type { Loads } from '../../pims/writes/script.ts';
 import type { Bound, Row, RowChange, Statement } from '../sql/writing.ts';
 import type { LinesOf } from './lines-of.ts';
@@ -41,19 +43,14 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
   readonly lineColumns: (dictionary: FieldDictionary, line: Values) => Readonly<Record<string, Bound>>;
   /** Builds an expression for a JSON object as text, from names and the expressions of their values. */
   recordJson(columns: readonly Column[]): string;
-  /** Builds the statements that insert a record with this version, and its search index. */
-  insertRecord(
-    recordType: KeyedType,
+  /** Returns further columns of a record, and their values: all, or those that these fields change. */
+  recordColumns(
     dictionary: FieldDictionary,
-  ): (sortKey: string, record: Values, version: string) => readonly Statement[];
-  /**
-   * Builds the statements that update these fields of a record, its version, and its search index if a field is
-   * searched. `record` has all fields, with their new values.
-   */
-  updateRecord(
-    recordType: KeyedType,
-    dictionary: FieldDictionary,
-  ): (sortKey: string, names: readonly string[], record: Values) => readonly Statement[];
+    record: Values,
+    names?: readonly string[],
+  ): Readonly<Record<string, Bound>>;
+  /** Builds the statements that update the search index of a record; without a key, of the one inserted last. */
+  indexRecord(table: string, text: () => string, sortKey?: string): readonly Statement[];
 }
 
 /** A row of CUSTOM_FIELDS. */
@@ -161,9 +158,36 @@ export function buildUpdate(
   return { sql, values, reads: false, change: { kind: 'update', table, names: [...names, ...key], keysAt } };
 }
 
-/** Builds the statement that updates these columns of a record, and its version. */
-export const buildRecordUpdate = (table: string, names: readonly string[], values: readonly Bound[], key: string) =>
-  buildUpdate(table, [...names, VERSION], ['SORT_KEY'], [...values, newVersion(), key]);
+/** Makes the function that builds the statements that insert a record with this version, and its search index. */
+export function buildRecordInsert(recordType: KeyedType, dictionary: FieldDictionary, dialect: ScriptDialect) {
+  const { table } = RECORD_TYPES[recordType];
+  const names = listColumns(recordType, dictionary);
+  const others = Object.keys(dialect.recordColumns(dictionary, {}));
+  const insert = buildInsert(dialect.table(table), ['SORT_KEY', VERSION, ...others, ...names]);
+  return (sortKey: string, record: Values, version: string): readonly Statement[] => {
+    const more = Object.values(dialect.recordColumns(dictionary, record));
+    return [
+      insert([sortKey, version, ...more, ...listValues(names, record)]),
+      ...dialect.indexRecord(table, () => searchText(dictionary, record)),
+    ];
+  };
+}
+
+/**
+ * Makes the function that builds the statements that update these fields of a record, its version, and its search index
+ * if a field is searched. `record` has all fields, with their new values.
+ */
+export function buildRecordUpdate(recordType: KeyedType, dictionary: FieldDictionary, dialect: ScriptDialect) {
+  const { table } = RECORD_TYPES[recordType];
+  return (sortKey: string, names: readonly string[], record: Values): readonly Statement[] => {
+    const more = dialect.recordColumns(dictionary, record, names);
+    const columns = [...Object.keys(more), ...names, VERSION];
+    const values = [...Object.values(more), ...listValues(names, record), newVersion(), sortKey];
+    const update = buildUpdate(dialect.table(table), columns, ['SORT_KEY'], values);
+    if (!names.some((name) => dictionary.get(name)?.searched)) return [update];
+    return [update, ...dialect.indexRecord(table, () => searchText(dictionary, record), sortKey)];
+  };
+}
 
 /** Returns the text of a record's search index: its searched fields, folded. */
 export function searchText(dictionary: FieldDictionary, values: Values): string {

@@ -21,6 +21,8 @@ import { buildLineSaves } from './line-sql.ts';
 import { buildLooks, type LookSql } from './look-sql.ts';
 import {
   buildInsert,
+  buildRecordInsert,
+  buildRecordUpdate,
   columnsOf,
   LEDGER_ROW,
   listNames,
@@ -228,10 +230,10 @@ const CHANGES_PER_DELETION = 1000;
 function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql {
   const answers = dialect.table('IDEMPOTENCY');
   const insert = ofKeyedTypes((recordType) => {
-    const insertRecord = dialect.insertRecord(recordType, dictionaries[recordType]);
+    const insertRecord = buildRecordInsert(recordType, dictionaries[recordType], dialect);
     return (record: Values) => insertRecord(sortKey(keyOf(recordType, record)), record, newVersion());
   });
-  const update = ofKeyedTypes((recordType) => dialect.updateRecord(recordType, dictionaries[recordType]));
+  const update = ofKeyedTypes((recordType) => buildRecordUpdate(recordType, dictionaries[recordType], dialect));
   const lineSaves = buildLineSaves(dictionaries.lines, dialect);
   const keepAnswer = buildInsert(answers, ANSWER, ANSWER.slice(0, 2));
   const deleteOldAnswers = `DELETE FROM ${answers} WHERE ("OPERATION", "IDEMPOTENCY_KEY") IN

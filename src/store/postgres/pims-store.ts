@@ -11,7 +11,7 @@ import { makeScriptRunner } from '../pims/script-runner.ts';
 import type { Connection } from './connection/connection.ts';
 import { joinCells } from './reads/pims-sql.ts';
 import { makeSqlFollower, makeTenantReads, type ReadConnections } from './tenant-reads.ts';
-import { WriteGroup, type Locked } from './writes/write-group.ts';
+import { runGroup, type Locked } from './writes/write-group.ts';
 import { makePostgresQueue, type PostgresWriteQueueOptions } from './writes/write-queue.ts';
 
 export interface PimsConnections extends ReadConnections, Omit<PostgresWriteQueueOptions, 'lock'> {
@@ -51,10 +51,10 @@ export function openPimsStore(schema: string, connections: PimsConnections): Pim
       let locked = lock(connection);
       let rejected = 0;
       for await (const rows of batches) {
-        const group = new WriteGroup(connection, [() => scripts.importBatch(recordType, rows, options)]);
-        const [outcome] = await group.runScripts(locked);
-        locked = Promise.resolve({ ...(await locked), next: group.next });
-        const imported = orThrow(outcome as Outcome<ImportResult>);
+        const startBatch = () => scripts.importBatch(recordType, rows, options);
+        const { outcomes, next } = await runGroup(connection, [startBatch], locked);
+        locked = Promise.resolve({ ...(await locked), next });
+        const imported = orThrow(outcomes[0] as Outcome<ImportResult>);
         rejected += imported.rejected.length;
         yield imported;
       }

@@ -7,6 +7,7 @@ import { Refusal, type Outcome } from '../../errors.ts';
 import { ofKeyedTypes, RECORD_TYPES, type KeyedType, type RecordType } from '../../pims/rules/fields.ts';
 import { refuseLargeOrder } from '../../pims/rules/order.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
+import { refuseSlowQuery } from '../../pims/reads/query.ts';
 import { renderStorefrontOrders } from '../../pims/reads/storefront.ts';
 import type { ChangeRows, OrderFound, Page, PimsStore, QueryRequest } from '../../pims/pims-port.ts';
 import { textOf, type Json } from '../../pims/rules/json.ts';
@@ -135,8 +136,7 @@ function makeRowReads(
         } catch (fault) {
           if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
           if (sqlStateOf(fault) !== CANCELED) throw fault;
-          const message = `The query did not finish within ${queryBudgetMs} ms. Add an exact filter on an indexed field.`;
-          return new Refusal('QUERY_TOO_COSTLY', message);
+          return refuseSlowQuery(queryBudgetMs);
         }
       });
     },

@@ -67,13 +67,8 @@ export function openControl(db: Database, options: QueueOptions) {
         return false;
       }
     },
-    get logBytes() {
-      return queue.log.bytes;
-    },
-    async close() {
-      await queue.close();
-      db.close();
-    },
+    log: queue.log,
+    close: queue.close,
   } satisfies ControlDatabase & Record<string, unknown>;
 }
 
@@ -117,13 +112,8 @@ export function openUsage(db: Database, owner: Owner, options: QueueOptions) {
       orThrow(deleted);
     },
 
-    get logBytes() {
-      return queue.log.bytes;
-    },
-    async close() {
-      await queue.close();
-      db.close();
-    },
+    log: queue.log,
+    close: queue.close,
   } satisfies OwnUsage & Record<string, unknown>;
 }
 

@@ -113,7 +113,6 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
       // Otherwise SQLite does this on the event loop when the last connection closes.
       if (writer && aside) await checkpoint(file);
       readerDb.close();
-      writer?.db.close();
     },
   };
 }

@@ -79,7 +79,7 @@ export function openPimsStores(
      * Returns the tenant's store for a service. A file with an older schema is first upgraded in a thread. The call
      * waits for a moment, and is then refused with SERVICE_BUSY.
      */
-    pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
+    pimsOnceUpgraded: (tenant: Tenant): PimsStore | Promise<PimsStore> => {
       if (open.has(tenant.storeId)) return getStore(tenant);
       const file = fileOf(tenant.storeId);
       return isUpgradeNeeded(file)

@@ -99,7 +99,6 @@ export function openRequests(file: string, options: RequestStoreOptions) {
     async close() {
       isUnusable = true;
       await opened?.queue.close();
-      opened?.db.close();
     },
   } satisfies OwnRequests & Record<string, unknown>;
 }

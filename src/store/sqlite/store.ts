@@ -67,15 +67,15 @@ export function openSqlite(options: OpenStoreOptions) {
     takeTurn,
     endQueries,
     /** Locks the folder for one service or move, and deletes what interrupted commands have left. */
-    lock() {
+    lock: () => {
       lock = files.lockFolder(folder);
       for (const path of deleteTenantFiles(folder, (_, found) => found.includes(UNFINISHED)))
         report(`Deleted ${path}, which an interrupted command had left.`);
     },
     measure(): StoreMeasures {
       const { longestLog, ...tenantsOpen } = open.measure();
-      const [ofControl, ofUsage, ofRequests] = [control.logBytes, usage.logBytes, requests.logBytes];
-      const logBytes = { control: ofControl, usage: ofUsage, requests: ofRequests, tenants: longestLog };
+      const own = { control: control.log.bytes, usage: usage.log.bytes, requests: requests.logBytes };
+      const logBytes = { ...own, tenants: longestLog };
       return { queries: turns.measureTurns(), logBytes, ...tenantsOpen };
     },
     isUsable: () => control.isReadable(),

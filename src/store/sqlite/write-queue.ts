@@ -96,7 +96,7 @@ export type SqliteWriteQueue = ReturnType<typeof makeWriteQueue>;
 export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   const log = makeWriteAheadLog(db.file, options);
   if (options.sync !== 'in commit') db.exec('PRAGMA synchronous=NORMAL');
-  let waiting: SqliteWrite[] = [];
+  const waiting: SqliteWrite[] = [];
   let flushing: Promise<void> | undefined;
   /** The refusal of every later write, once the file is closed or can no longer be trusted. */
   let ended: Refusal | undefined;
@@ -138,8 +138,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   const flushWrites = async () => {
     while (waiting.length > 0) {
       const begun = ended ?? (await beginGroup());
-      const group = waiting;
-      waiting = [];
+      const group = waiting.splice(0);
       const { length } = group;
       if (begun instanceof Refusal) refuseAll(group, begun);
       else await commitGroup(group);
@@ -165,11 +164,12 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
       flushing ??= options.gather === 'round' ? nextRound().then(flushWrites) : flushWrites();
       return promise;
     },
-    /** Waits for the queued writes and for a running checkpoint, then closes the log. */
-    async close() {
+    /** Waits for the queued writes and for a running checkpoint, then closes the file. */
+    close: async () => {
       await flushing;
       ended ??= refuseForNow('SERVICE_BUSY');
       await log.close();
+      db.close();
     },
   };
 }

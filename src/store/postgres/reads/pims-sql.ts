@@ -9,6 +9,7 @@ import {
   pickFields,
   RECORD_TYPES,
   type Dictionaries,
+  type Field,
   type FieldDictionary,
   type KeyedType,
   type RecordType,
@@ -17,24 +18,19 @@ import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { foldCase, parseFilters, parseSort } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import { buildChanges } from '../../pims/look-sql.ts';
-import { listColumns } from '../../../pims/writes/kinds-of-loads.ts';
 import { BY_NUMBER } from '../../pims/lines-of.ts';
 import {
   buildColumn,
-  buildInsert,
-  buildRecordUpdate,
   CANCELLED,
   columnsOf,
-  listValues,
   searchText,
   tagColumn,
-  VERSION,
   type Column,
   type ScriptDialect,
 } from '../../pims/row-sql.ts';
 import { buildScriptSql } from '../../pims/script-sql.ts';
 import type { Dialect } from '../../pims/where.ts';
-import { statement, type Bound } from '../../sql/writing.ts';
+import { statement } from '../../sql/writing.ts';
 import { buildLookup, buildPage, isFoundFirst, joinLines, linesOf, wrapLine, type PageQuery } from './page-sql.ts';
 import { buildSortedPage } from './sorted-page-sql.ts';
 
@@ -194,31 +190,15 @@ export const scriptDialect = (table: (name: string) => string): ScriptDialect =>
   fieldsChanged: [statement(`UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`)],
   lineColumns: (dictionary, line) => ({ folded: foldedValues(dictionary, line) }),
   recordJson,
-  insertRecord(recordType, dictionary) {
-    const names = listColumns(recordType, dictionary);
-    const tableName = table(RECORD_TYPES[recordType].table);
-    const insert = buildInsert(tableName, ['SORT_KEY', 'search', 'folded', VERSION, ...names]);
-    return (key, record, version) => {
-      const search = searchIndex(dictionary, record);
-      return [insert([key, search, foldedValues(dictionary, record), version, ...listValues(names, record)])];
+  recordColumns(dictionary, record, names) {
+    const has = (isOne: (field: Field) => boolean): boolean =>
+      !names || names.some((name) => dictionary.has(name) && isOne(dictionary.get(name)!));
+    return {
+      ...(has(({ searched }) => searched) && { search: lowerEach(searchText(dictionary, record)) }),
+      ...(has(({ type }) => type === 'text') && { folded: foldedValues(dictionary, record) }),
     };
   },
-  updateRecord(recordType, dictionary) {
-    const tableName = table(RECORD_TYPES[recordType].table);
-    return (key, names, record) => {
-      const changed = [...names];
-      const values: Bound[] = listValues(names, record);
-      if (names.some((name) => dictionary.get(name)?.searched)) {
-        changed.unshift('search');
-        values.unshift(searchIndex(dictionary, record));
-      }
-      if (names.some((name) => dictionary.get(name)?.type === 'text')) {
-        changed.unshift('folded');
-        values.unshift(foldedValues(dictionary, record));
-      }
-      return [buildRecordUpdate(tableName, changed, values, key)];
-    };
-  },
+  indexRecord: () => [],
 });
 
 /**
@@ -245,7 +225,6 @@ function joinTexts(expressions: readonly string[]): string {
 
 /** Lowers character by character. pg_trgm lowers by the database's rules, which leave such a text unchanged. */
 const lowerEach = (folded: string): string => Array.from(folded, (character) => character.toLowerCase()).join('');
-const searchIndex = (dictionary: FieldDictionary, record: Values): string => lowerEach(searchText(dictionary, record));
 
 /** Folds every text with characters beyond ASCII. Returns null if there is none. */
 function foldedValues(dictionary: FieldDictionary, record: Values): string | null {

@@ -80,8 +80,23 @@ class RunningScript {
     if (this.outcome instanceof Refusal) this.#discard();
   }
 
+  /** Continues as far as its loads are known. */
+  runAhead(next: NextNumbers, findLoaded: (source: Source, load: Load) => Known | undefined): void {
+    if (!this.started && !this.isDone) this.continue(next);
+    while (this.load && !this.isAlone) {
+      const { load } = this;
+      const source = sourceOf(load);
+      const loaded = source && findLoaded(source, load);
+      const known = source && this.#findKnown(load, source, loaded);
+      if (source) this.sources.add(source);
+      if (known) this.continue(next, known.value);
+      else if (source && !loaded) return;
+      else this.isAlone = true;
+    }
+  }
+
   /** Returns the value of a load after the script's own saves, if it is known. */
-  findKnown(load: Load, source: string, loaded: Known | undefined): Known | undefined {
+  #findKnown(load: Load, source: string, loaded: Known | undefined): Known | undefined {
     const changes = this.changes.get(source);
     if (!changes) return loaded;
     const name = loadName(load);
@@ -139,157 +154,141 @@ export const NUMBERS_GUESSED: NextNumbers = new Map([
 /** A script was refused after some of its statements were sent: each script has to run in its own transaction. */
 class RunApart extends Error {}
 
-export class WriteGroup {
-  readonly #connection: Connection;
-  readonly #scripts: readonly RunningScript[];
-  /** Known values of loads, by their source, then by the name and arguments of the load. */
-  readonly #loaded = new Map<string, Map<string, Known>>();
-  /** The number of scripts that are done. All later scripts run ahead, so they may have to restart. */
-  #done = 0;
-  /** The next numbers of the counters after the scripts that are done; a guess until the tenant is locked. */
-  next: NextNumbers;
-  #isLocked = false;
+/** Keeps the values of loads, by their source, then by the name and arguments of the load. */
+function makeKnownLoads(connection: Connection) {
+  const loaded = new Map<string, Map<string, Known>>();
+  return {
+    forgetAll: () => loaded.clear(),
+    findLoaded: (source: Source, load: Load) => loaded.get(source)?.get(loadName(load)),
+    /** Applies the saves of a script. */
+    applySaves({ changes, started }: RunningScript) {
+      for (const [source, saves] of changes) {
+        const values = loaded.get(source);
+        for (const [name, before] of values ?? []) {
+          const known = changeKnown(before.load, before, saves, started!.sql.dictionaries);
+          if (known) values!.set(name, known);
+          else values!.delete(name);
+        }
+      }
+    },
+    /** Sends the loads for which these scripts wait, and those that probably follow. */
+    async sendLoads(scripts: readonly RunningScript[]) {
+      const wanted = new Map<string, readonly [Source, Load, Query<unknown>]>();
+      for (const { load: waiting, started, isAlone } of scripts)
+        for (const load of waiting && !isAlone ? [waiting, ...(waiting.ahead ?? [])] : []) {
+          const [source, name] = [sourceOf(load), loadName(load)];
+          if (source && !loaded.get(source)?.has(name))
+            wanted.getOrInsertComputed(name, () => [source, load, buildLoad(started!.sql, load)]);
+        }
+      const queries = Array.from(wanted.values(), ([, , query]) => query);
+      const all = await Promise.all(loadTogether(connection, queries));
+      for (const [name, [source, load, query]] of wanted)
+        loaded.getOrInsertComputed(source, () => new Map()).set(name, { load, value: query.parse(all.shift()!) });
+    },
+  };
+}
+
+/**
+ * Runs all scripts and returns their outcomes, with the next numbers after them. `lock` resolves once the tenant is
+ * locked; `expected` are the numbers to try before.
+ */
+export async function runGroup(
+  connection: Connection,
+  begins: readonly Begin[],
+  lock: Promise<Locked>,
+  expected = NUMBERS_GUESSED,
+) {
+  const scripts = begins.map((begin) => new RunningScript(begin));
+  const known = makeKnownLoads(connection);
   /** The statements that are not sent yet. */
-  #statements: Statement[] = [];
-
-  constructor(connection: Connection, begins: readonly Begin[], expected = NUMBERS_GUESSED) {
-    this.#connection = connection;
-    this.next = expected;
-    this.#scripts = begins.map((begin) => new RunningScript(begin));
-  }
-
-  /** The scripts that are not done. */
-  get #unfinished(): readonly RunningScript[] {
-    return this.#scripts.slice(this.#done);
-  }
-
-  /** Runs all scripts and returns their outcomes. `lock` resolves once the tenant is locked. */
-  async runScripts(lock: Promise<Locked>): Promise<unknown[]> {
-    // The first loads are sent with the lock, without waiting for it.
-    this.#continueAll();
-    const loads = this.#sendLoads();
-    loads.catch(() => undefined);
-    const { sql, next } = await lock;
-    await loads;
-    this.next = new Map(next);
-    this.#isLocked = true;
-    if (this.#scripts.some(({ started }) => started?.sql !== sql)) this.#restartAll();
-    while (this.#done < this.#scripts.length) {
-      this.#continueAll();
-      const first = this.#scripts[this.#done];
-      if (first?.isAlone) await this.#runAlone(first);
-      else if (first) await this.#sendLoads();
-    }
-    this.#mergeSaves(next);
-    this.#sendSaves();
-    return this.#scripts.map(({ outcome }) => outcome);
-  }
-
-  #restartAll(): void {
-    this.#loaded.clear();
-    for (const script of this.#unfinished) script.restart();
-  }
-
+  const statements: Statement[] = [];
+  /** The number of scripts that are done. All later scripts run ahead, so they may have to restart. */
+  let done = 0;
+  let isLocked = false;
+  /** The next numbers of the counters after the scripts that are done. */
+  let next = expected;
+  const listUnfinished = () => scripts.slice(done);
+  const sendSaves = () => saveTogether(connection, statements.splice(0));
+  const sendAll = () => {
+    sendSaves();
+    return known.sendLoads(listUnfinished());
+  };
+  const restartAll = () => {
+    known.forgetAll();
+    for (const script of listUnfinished()) script.restart();
+  };
+  const complete = (script: RunningScript) => {
+    done++;
+    statements.push(...script.statements.splice(0));
+    for (const [recordType, { after }] of script.counters) next.set(recordType, after);
+  };
   /** Continues each script as far as its loads are known, and finishes the scripts that are next. */
-  #continueAll(): void {
+  const continueAll = () => {
     // A script expects the numbers after those of the earlier scripts.
-    const next = new Map(this.next);
-    for (const script of this.#unfinished) {
-      if ([...script.counters].some(([recordType, { before }]) => before !== next.get(recordType))) script.restart();
-      this.#continue(script, next);
-      for (const [recordType, { after }] of script.counters) next.set(recordType, after);
-      if (this.#isLocked && script.isDone && !script.isAlone && script === this.#scripts[this.#done])
-        this.#finish(script);
+    const numbers = new Map(next);
+    for (const script of listUnfinished()) {
+      if ([...script.counters].some(([recordType, { before }]) => before !== numbers.get(recordType))) script.restart();
+      script.runAhead(numbers, known.findLoaded);
+      for (const [recordType, { after }] of script.counters) numbers.set(recordType, after);
+      if (!isLocked || !script.isDone || script.isAlone || script !== scripts[done]) continue;
+      complete(script);
+      known.applySaves(script);
+      // Later scripts may have read old values.
+      for (const other of listUnfinished()) if (!other.sources.isDisjointFrom(script.changes)) other.restart();
     }
+  };
+  // The first loads are sent with the lock, without waiting for it.
+  continueAll();
+  const loads = sendAll();
+  loads.catch(() => undefined);
+  const locked = await lock;
+  await loads;
+  next = new Map(locked.next);
+  isLocked = true;
+  if (scripts.some(({ started }) => started?.sql !== locked.sql)) restartAll();
+  while (done < scripts.length) {
+    continueAll();
+    const first = scripts[done];
+    if (first?.isAlone) {
+      sendSaves();
+      await runAlone(first, connection, next, scripts.length === 1);
+      complete(first);
+      restartAll();
+    } else if (first) await sendAll();
   }
+  statements.push(...mergeSaves(scripts, locked.next, next));
+  sendSaves();
+  return { outcomes: scripts.map(({ outcome }): unknown => outcome), next };
+}
 
-  #continue(script: RunningScript, next: NextNumbers): void {
-    if (!script.started && !script.isDone) script.continue(next);
-    while (script.load && !script.isAlone) {
-      const { load } = script;
-      const source = sourceOf(load);
-      const loaded = source && this.#loaded.get(source)?.get(loadName(load));
-      const known = source && script.findKnown(load, source, loaded);
-      if (source) script.sources.add(source);
-      if (known) script.continue(next, known.value);
-      else if (source && !loaded) return;
-      else script.isAlone = true;
-    }
+/** Runs the rest of a script, statement by statement. */
+async function runAlone(script: RunningScript, connection: Connection, next: NextNumbers, isOnly: boolean) {
+  let isSent = false;
+  for (;;) {
+    isSent ||= script.statements.length > 0;
+    saveTogether(connection, script.statements.splice(0));
+    if (!script.load) break;
+    const query = buildLoad(script.started!.sql, script.load);
+    script.continue(next, query.parse(await connection.query(query.sql, query.values)));
   }
+  if (script.outcome instanceof Refusal && isSent) throw isOnly ? script.outcome : new RunApart();
+}
 
-  /** Applies the saves of a script to the loaded values, and restarts later scripts that have read old values. */
-  #finish(script: RunningScript): void {
-    this.#complete(script);
-    for (const [source, saves] of script.changes) {
-      const loaded = this.#loaded.get(source);
-      for (const [name, before] of loaded ?? []) {
-        const known = changeKnown(before.load, before, saves, script.started!.sql.dictionaries);
-        if (known) loaded!.set(name, known);
-        else loaded!.delete(name);
-      }
-    }
-    for (const other of this.#unfinished) if (!other.sources.isDisjointFrom(script.changes)) other.restart();
-  }
-
-  #complete(script: RunningScript): void {
-    this.#done++;
-    this.#statements.push(...script.statements.splice(0));
-    for (const [recordType, { after }] of script.counters) this.next.set(recordType, after);
-  }
-
-  /** Saves the numbers of all scripts, and their changes as one row of the feed, in one statement. */
-  #mergeSaves(saved: NextNumbers): void {
-    const saves = this.#scripts.find(({ started }) => started)?.started?.sql.saves;
-    if (!saves) return;
-    // The statement of the feed reads the feed's last row. Citus cannot plan it as the last of joined statements.
-    const statements = [
-      ...mergeFeed(this.#scripts.flatMap(({ feed }) => feed)),
-      ...[...this.next].flatMap(([recordType, number]) =>
-        number > saved.get(recordType)! ? [...saves.raiseCounter(recordType, BigInt(number - 1))] : [],
-      ),
-    ];
-    const texts = statements.map(({ sql }) => sql);
-    const last = texts.pop();
-    if (last === undefined) return;
-    const first = texts.map((sql, at) => `s${at} AS (${sql})`).join(', ');
-    const values = statements.flatMap((one) => one.values);
-    this.#statements.push(statement(first === '' ? last : `WITH ${first} ${last}`, ...values));
-  }
-
-  /** Sends the saves of finished scripts, and the loads for which the others wait. */
-  async #sendLoads(): Promise<void> {
-    this.#sendSaves();
-    const wanted = new Map<string, readonly [Source, Load, Query<unknown>]>();
-    for (const { load: waiting, started, isAlone } of this.#unfinished)
-      for (const load of waiting && !isAlone ? [waiting, ...(waiting.ahead ?? [])] : []) {
-        const [source, name] = [sourceOf(load), loadName(load)];
-        if (source && !this.#loaded.get(source)?.has(name))
-          wanted.getOrInsertComputed(name, () => [source, load, buildLoad(started!.sql, load)]);
-      }
-    const queries = Array.from(wanted.values(), ([, , query]) => query);
-    const all = await Promise.all(loadTogether(this.#connection, queries));
-    for (const [name, [source, load, query]] of wanted)
-      this.#loaded.getOrInsertComputed(source, () => new Map()).set(name, { load, value: query.parse(all.shift()!) });
-  }
-
-  #sendSaves(): void {
-    saveTogether(this.#connection, this.#statements.splice(0));
-  }
-
-  /** Runs the rest of the first script, statement by statement. All others restart. */
-  async #runAlone(script: RunningScript): Promise<void> {
-    this.#sendSaves();
-    let isSent = false;
-    for (;;) {
-      this.#statements.push(...script.statements.splice(0));
-      isSent ||= this.#statements.length > 0;
-      this.#sendSaves();
-      if (!script.load) break;
-      const query = buildLoad(script.started!.sql, script.load);
-      script.continue(this.next, query.parse(await this.#connection.query(query.sql, query.values)));
-    }
-    if (script.outcome instanceof Refusal && isSent) throw this.#scripts.length === 1 ? script.outcome : new RunApart();
-    this.#complete(script);
-    this.#restartAll();
-  }
+/** Saves the numbers of all scripts, and their changes as one row of the feed, in one statement. */
+function mergeSaves(scripts: readonly RunningScript[], saved: NextNumbers, next: NextNumbers): Statement[] {
+  const saves = scripts.find(({ started }) => started)?.started?.sql.saves;
+  if (!saves) return [];
+  // The statement of the feed reads the feed's last row. Citus cannot plan it as the last of joined statements.
+  const statements = [
+    ...mergeFeed(scripts.flatMap(({ feed }) => feed)),
+    ...[...next].flatMap(([recordType, number]) =>
+      number > saved.get(recordType)! ? [...saves.raiseCounter(recordType, BigInt(number - 1))] : [],
+    ),
+  ];
+  const texts = statements.map(({ sql }) => sql);
+  const last = texts.pop();
+  if (last === undefined) return [];
+  const first = texts.map((sql, at) => `s${at} AS (${sql})`).join(', ');
+  const values = statements.flatMap((one) => one.values);
+  return [statement(first === '' ? last : `WITH ${first} ${last}`, ...values)];
 }

@@ -8,7 +8,7 @@ import { Refusal, refuseForNow, type Outcome } from '../../../errors.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Pool, SharedConnection } from '../connection/shared-connection.ts';
-import { NUMBERS_GUESSED, WriteGroup, type Begin, type Locked } from './write-group.ts';
+import { NUMBERS_GUESSED, runGroup, type Begin, type Locked } from './write-group.ts';
 
 interface PostgresWrite {
   readonly begin: Begin;
@@ -41,12 +41,6 @@ export function makePostgresQueue({ writers, schemaWriters, place, clock, lock, 
   let expected = NUMBERS_GUESSED;
   const waiting: PostgresWrite[] = [];
   let isWorking = false;
-  const runGroup = async (connection: Connection, begins: readonly Begin[]): Promise<unknown[]> => {
-    const group = new WriteGroup(connection, begins, expected);
-    const outcomes = await group.runScripts(lock(connection));
-    expected = group.next;
-    return outcomes;
-  };
   /**
    * Commits writes together. A fault of one undoes them all. Each then runs in a separate transaction, so that the
    * fault affects no other.
@@ -58,7 +52,8 @@ export function makePostgresQueue({ writers, schemaWriters, place, clock, lock, 
   ) => {
     try {
       const begins = writes.map(({ begin }) => begin);
-      const outcomes = await connection.transaction((open) => runGroup(open, begins));
+      const { outcomes, next } = await connection.transaction((open) => runGroup(open, begins, lock(open), expected));
+      expected = next;
       for (const [index, { resolve }] of writes.entries()) resolve(outcomes[index] as never);
       onCommit();
     } catch (fault) {

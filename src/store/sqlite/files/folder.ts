@@ -161,39 +161,32 @@ export function observeDisk(
   { diskFreeMb, diskFreePercent, readyFreeMb }: DiskBounds,
   { report, clock }: DiskObserver,
 ) {
-  let [freeBytes, sizeBytes, isLow, isReadOnly] = [Infinity, 0, false, false];
-  const lowBytes = () => Math.max(BOUND_LEAST, Math.min(diskFreeMb * MIB, (sizeBytes * diskFreePercent) / 100));
+  let isReadOnly = false;
+  const disk = {
+    freeBytes: Infinity,
+    sizeBytes: 0,
+    /** The free bytes below which the request log stops. */
+    lowBytes: 0,
+    /** Whether the request log has to stop. */
+    isLow: false,
+    /** Whether writes are refused, or will be soon. */
+    get isUnfit() {
+      return isReadOnly || disk.freeBytes < readyFreeMb * MIB;
+    },
+  };
   const note = ({ bavail, blocks, bsize }: StatsFs) => {
-    freeBytes = bavail * bsize;
-    sizeBytes = blocks * bsize;
-    const wasLow = isLow;
-    isLow = freeBytes < lowBytes();
-    if (isLow !== wasLow)
-      report(isLow ? `The request log stops, because only ${freeBytes} bytes are free.` : 'The request log continues.');
+    const [freeBytes, sizeBytes, wasLow] = [bavail * bsize, blocks * bsize, disk.isLow];
+    const lowBytes = Math.max(BOUND_LEAST, Math.min(diskFreeMb * MIB, (sizeBytes * diskFreePercent) / 100));
+    Object.assign(disk, { freeBytes, sizeBytes, lowBytes, isLow: freeBytes < lowBytes });
+    if (disk.isLow !== wasLow)
+      report(
+        wasLow ? 'The request log continues.' : `The request log stops, because only ${freeBytes} bytes are free.`,
+      );
   };
   note(statfsSync(folder));
   every(clock, MEASURE_MS, () => {
     statfs(folder, (fault, stats) => void (fault ?? note(stats)));
     access(folder, constants.W_OK, (fault) => void (isReadOnly = fault !== null));
   });
-  return {
-    get freeBytes() {
-      return freeBytes;
-    },
-    get sizeBytes() {
-      return sizeBytes;
-    },
-    /** The free bytes below which the request log stops. */
-    get lowBytes() {
-      return lowBytes();
-    },
-    /** Whether the request log has to stop. */
-    get isLow() {
-      return isLow;
-    },
-    /** Whether writes are refused, or will be soon. */
-    get isUnfit() {
-      return isReadOnly || freeBytes < readyFreeMb * MIB;
-    },
-  };
+  return disk;
 }

@@ -12,22 +12,9 @@ import {
 import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { parseFilters, parseSort } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
-import { listColumns } from '../../../pims/writes/kinds-of-loads.ts';
-import {
-  buildColumn,
-  buildInsert,
-  buildRecordUpdate,
-  CANCELLED,
-  columnsOf,
-  listValues,
-  searchText,
-  tagColumn,
-  VERSION,
-  type Column,
-  type ScriptDialect,
-} from '../../pims/row-sql.ts';
+import { buildColumn, CANCELLED, columnsOf, tagColumn, type Column, type ScriptDialect } from '../../pims/row-sql.ts';
 import { buildScriptSql } from '../../pims/script-sql.ts';
-import type { SearchChange, Statement } from '../../sql/writing.ts';
+import { statement } from '../../sql/writing.ts';
 import { FIELD_TYPE } from '../files/migrate.ts';
 import { BY_KEY } from '../../pims/lines-of.ts';
 import type { EntryCounts } from './entry-counts.ts';
@@ -49,33 +36,16 @@ export const scriptDialect: ScriptDialect = {
   fieldsChanged: [],
   lineColumns: () => ({}),
   recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,
-  insertRecord(recordType, dictionary) {
-    const { table } = RECORD_TYPES[recordType];
-    const names = listColumns(recordType, dictionary);
-    const insert = buildInsert(`"${table}"`, ['SORT_KEY', VERSION, ...names]);
-    const index = `INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (last_insert_rowid(), ?)`;
-    return (sortKey, record, version) => [
-      insert([sortKey, version, ...listValues(names, record)]),
-      buildSearch(index, { table, text: searchText(dictionary, record) }),
-    ];
-  },
-  updateRecord(recordType, dictionary) {
-    const { table } = RECORD_TYPES[recordType];
-    const index = `UPDATE "${table}_SEARCH" SET "FOLDED" = ?
-      WHERE rowid = (SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?)`;
-    return (sortKey, names, record) => {
-      const update = buildRecordUpdate(`"${table}"`, names, listValues(names, record), sortKey);
-      const isSearched = names.some((name) => dictionary.get(name)?.searched);
-      if (!isSearched) return [update];
-      return [update, buildSearch(index, { table, text: searchText(dictionary, record), sortKey })];
-    };
+  recordColumns: () => ({}),
+  indexRecord(table, text, sortKey) {
+    const search = { table, text: text(), ...(sortKey !== undefined && { sortKey }) };
+    const sql =
+      sortKey === undefined
+        ? `INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (last_insert_rowid(), ?)`
+        : `UPDATE "${table}_SEARCH" SET "FOLDED" = ? WHERE rowid = (SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?)`;
+    return [{ ...statement(sql, search.text, ...(sortKey === undefined ? [] : [sortKey])), search }];
   },
 };
-
-function buildSearch(sql: string, search: SearchChange): Statement {
-  const { text, sortKey } = search;
-  return { sql, values: sortKey === undefined ? [text] : [text, sortKey], reads: false, search };
-}
 
 export type SqlitePimsSql = ReturnType<typeof buildPimsSql>;
 

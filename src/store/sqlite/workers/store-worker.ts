@@ -6,6 +6,7 @@ import type { Json, Rendered } from '../../../pims/rules/json.ts';
 import { Database, errcodeOf, faultOf, withDatabase } from '../files/database.ts';
 import { faultsOfFile } from '../files/whole-files.ts';
 import { migrate, type Owner } from '../files/migrate.ts';
+import { refuseSlowQuery } from '../../../pims/reads/query.ts';
 import { TOO_LARGE } from '../../pims/lookups.ts';
 import { runRead, type FoundBy, type Read } from '../reads/run-read.ts';
 
@@ -64,11 +65,8 @@ function runJob(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): 
   if (job.kind === 'upgrade') return { result: withDatabase(job.file, WRITE, (db) => migrate(db, 'pims', job.owner)) };
   if (job.kind === 'examine') return { result: faultsOfFile(job.file) };
   const { file, read, budgetMs } = job;
-  const found = runRead(openForReads(file), read, 'thread', { ms: budgetMs, isEnded });
-  if (typeof found === 'symbol') {
-    const message = `The query did not finish within ${budgetMs} ms. Add an exact filter on an indexed field.`;
-    return { refusal: { code: 'QUERY_TOO_COSTLY', message, field: undefined } };
-  }
+  const done = runRead(openForReads(file), read, 'thread', { ms: budgetMs, isEnded });
+  const found = typeof done === 'symbol' ? refuseSlowQuery(budgetMs) : done;
   if (found instanceof Refusal) return { refusal: { code: found.code, message: found.message, field: found.field } };
   return { result: encode(found, buffers) };
 }
