@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { Connection, ConnectionLost } from '../../src/store/postgres/connection/connection.ts';
+import { ConnectionLost, openConnection } from '../../src/store/postgres/connection/connection.ts';
 import { makeSilence } from '../../src/store/postgres/connection/silence.ts';
 import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
@@ -60,7 +60,7 @@ test('a statement of any length continues while its rows arrive, and is given up
   const clock = new TestClock();
   const options = { name: 'storeroom test', session: {}, silenceMs: 1400, connectTimeoutMs: 1400, clock };
   for (const isHeard of [true, false]) {
-    await using connection = await Connection.open(options, postgresUrl());
+    await using connection = await openConnection(options, postgresUrl());
     let rows = 0;
     const read = connection.queryEach(`SELECT repeat('x', 10000) FROM generate_series(1, 5000)`, [], () => {
       rows++;

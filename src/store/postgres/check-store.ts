@@ -7,7 +7,7 @@ import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import type { CheckedStore, Findings } from '../check/checked-store.ts';
 import { refuseUnfinished } from '../move/tables.ts';
-import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
+import { ConnectionLost, openConnection, reasonOf, sqlStateOf, type Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION, refuseUnknown } from './migrate.ts';
 import { hasCitus, listPlaces } from './workers.ts';
 import { makeServers } from './connection/servers.ts';
@@ -36,7 +36,7 @@ export async function openCheck(url: string, clock: Clock): Promise<CheckedStore
     const servers = makeServers(url);
     connection = await servers.findPrimary({ ...OPTIONS, clock });
     await checkVersion(connection);
-    return readThrough(connection, (address) => Connection.open({ ...OPTIONS, clock }, servers.urlAt(address)));
+    return readThrough(connection, (address) => openConnection({ ...OPTIONS, clock }, servers.urlAt(address)));
   } catch (fault) {
     // An open connection would keep the command from ending.
     await connection?.close();

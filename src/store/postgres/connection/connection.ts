@@ -49,239 +49,222 @@ const types: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === parsers.builtins.INT8 ? Number : parsers.getTypeParser(oid, format)),
 };
 
-export class Connection {
-  readonly #client: Client;
-  readonly #silence: ReturnType<typeof makeSilence>;
-  readonly #prepared = new Map<string, string>();
-  #statements = 0;
-  #unanswered = 0;
+/** Sends statements and waits for their answers. Gives up a server that is silent while one is due. */
+function makeSender(client: Client, { silenceMs, clock }: ConnectionOptions) {
+  let unanswered = 0;
   /** The promise of a close that is under way. It resolves when every statement is answered. */
-  #idle: PromiseWithResolvers<void> | undefined;
-  #lost: ConnectionLost | undefined;
-  #pid: Promise<number> | undefined;
-  #sentFault: unknown;
-  #isCorked = false;
-  #isStandby = false;
-
-  private constructor(client: Client, { silenceMs, clock }: ConnectionOptions) {
-    this.#client = client;
-    const giveUp = (): void => this.destroy(`no answer within ${silenceMs} ms`, true);
-    this.#silence = makeSilence(clock, silenceMs, giveUp);
-    // Without a listener the end of an idle connection would end the process.
-    client.on('error', (fault) => this.destroy(fault.message));
-    client.on('end', () => this.destroy('the connection ended'));
-    // The server reports its role in the first packet, and an unconfirmed commit in a warning.
-    wireOf(client).on('parameterStatus', ({ parameterName, parameterValue }) => {
-      if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
-    });
-    client.on('notice', ({ routine }) => {
-      // The wait for a standby was canceled, so the transaction is on this server alone.
-      if (routine === 'SyncRepWaitForLSN') this.destroy('no standby has confirmed a transaction', true);
-    });
-  }
-
-  /**
-   * Throws the fault of the driver or the server, and ConnectionLost for a standby. `onBegun` receives the connection
-   * before it is open, and may destroy it.
-   */
-  static async open(options: ConnectionOptions, url: string, onBegun?: (one: Connection) => void): Promise<Connection> {
-    const { name, session, connectTimeoutMs, clock } = options;
-    const settings = {
-      TimeZone: 'UTC',
-      jit: 'off',
-      max_parallel_workers_per_gather: 0,
-      client_min_messages: 'warning',
-      ...session,
-    };
-    const client = new Client({
-      connectionString: addSession(url, name, settings),
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-      pipeline: true,
-      types,
-    });
-    const connection = new Connection(client, options);
-    onBegun?.(connection);
-    const giveUp = () => connection.#stream.destroy(new Error('timeout expired'));
-    const connecting = makeSilence(clock, connectTimeoutMs, giveUp);
-    connecting.restartSilence(true);
-    try {
-      await client.connect();
-      if (connection.#isStandby) throw new ConnectionLost(IS_STANDBY);
-      return connection;
-    } catch (fault) {
-      connection.destroy('the connection could not be opened');
-      throw fault;
-    } finally {
-      connecting.close();
-    }
-  }
-
-  /** Whether the connection accepts another statement. At the end of its life it only finishes the running ones. */
-  get isOpen(): boolean {
-    return this.#lost === undefined && this.#statements < STATEMENTS_PER_LIFE;
-  }
-
-  /** Whether no statement is running. */
-  get isIdle(): boolean {
-    return this.#unanswered === 0;
-  }
-
-  /** Runs a prepared statement. Each `?` is a value, and rows are arrays. */
-  async query<R extends Row>(sql: string, values: StatementValues = []): Promise<R[]> {
-    return (await this.#runPrepared(sql, values)).rows as unknown as R[];
-  }
-
-  /** Runs a prepared statement and passes on each row as it arrives. */
-  async queryEach<R extends Row>(sql: string, values: StatementValues, take: (row: R) => void): Promise<void> {
-    await this.#submit(new Query(this.#describeStatement(sql, values)).on('row', take));
-  }
-
-  /** Restarts the silence, because a row of a statement without a time limit has arrived. */
-  hear() {
-    this.#silence.restartSilence(true);
-  }
-
-  /** Receives the notices of a channel. `onEnd` runs when the connection ends. */
-  async listen(channel: string, onNotice: (text: string) => void, onEnd: () => void): Promise<void> {
-    this.#client.on('notification', ({ payload = '' }) => onNotice(payload));
-    await this.execute(`LISTEN ${channel}`);
-    this.#client.once('end', onEnd);
-  }
-
-  /** Returns the ID of the server's process. The handshake may have named the process of a pooler instead. */
-  serverPid(): Promise<number> {
-    return (this.#pid ??= this.query<[number]>('SELECT pg_backend_pid()').then(([row]) => row![0]));
-  }
-
-  /** Stops reading, so that further data of the server stays in the network. */
-  pause(): void {
-    this.#stream.pause();
-  }
-
-  resume(): void {
-    this.#stream.resume();
-  }
-
-  /** Begins a transaction. The statements after it are sent without waiting, and fail with it. */
-  beginTransaction(): void {
-    this.#sentFault = undefined;
-    this.execute('BEGIN').catch(() => undefined);
-  }
-
-  /** Sends a statement of a transaction without waiting. The commit throws its fault. */
-  sendStatement(sql: string, values: StatementValues): void {
-    this.#runPrepared(sql, values).catch((fault: unknown) => (this.#sentFault ??= fault));
-  }
-
-  /** Sends new rows for a table, like `sendStatement`. */
-  copy(table: string, names: readonly string[], rows: readonly (readonly Bound[])[]): void {
-    this.#submit(new Copy(table, names, rows)).catch((fault: unknown) => (this.#sentFault ??= fault));
-  }
-
-  /** The fault of the first statement of the transaction that failed. All statements after it failed with it. */
-  get sentFault(): unknown {
-    return this.#sentFault;
-  }
-
-  /** Commits. PostgreSQL answers COMMIT with ROLLBACK when a statement before it failed. */
-  async commitTransaction(): Promise<void> {
-    const { command } = await this.#runPrepared('COMMIT', []);
-    if (command !== 'COMMIT') throw this.#sentFault ?? new Error('The transaction had failed and was rolled back.');
-  }
-
-  async execute(statement: string): Promise<void> {
-    await this.#track(() => this.#client.query(statement));
-  }
-
-  /** Runs the statements of a script one by one, because Citus accepts one in a message. Throws the first fault. */
-  async runStatements(script: string): Promise<void> {
-    const outcomes = await Promise.allSettled(script.match(STATEMENT)!.map((statement) => this.execute(statement)));
-    const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
-    if (failed) throw failed.reason;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  /** Closes the connection once all running statements are answered. */
-  async close(): Promise<void> {
-    if (this.#lost) return;
-    if (this.#unanswered > 0) await (this.#idle ??= Promise.withResolvers<void>()).promise;
-    this.#lost = new ConnectionLost('the connection was closed');
-    this.#silence.close();
-    await this.#client.end().catch(() => undefined);
-  }
-
-  /** Closes the connection now. Running statements fail with ConnectionLost. */
-  destroy(cause: string, isSilent = false): void {
-    if (this.#lost) return;
-    this.#lost = new ConnectionLost(cause, isSilent);
-    this.#silence.close();
-    this.#stream.destroy();
-  }
-
-  get #stream(): Socket {
-    return wireOf(this.#client).stream;
-  }
-
+  let idle: PromiseWithResolvers<void> | undefined;
+  let lost: ConnectionLost | undefined;
+  let isCorked = false;
+  const findStream = () => wireOf(client).stream;
+  const silence = makeSilence(clock, silenceMs, () => sender.destroy(`no answer within ${silenceMs} ms`, true));
   /** Sends the statements of one tick in one packet. */
-  #cork(): void {
-    if (this.#isCorked) return;
-    this.#isCorked = true;
-    this.#stream.cork();
+  const cork = () => {
+    if (isCorked) return;
+    isCorked = true;
+    findStream().cork();
     process.nextTick(() => {
-      this.#isCorked = false;
-      this.#stream.uncork();
+      isCorked = false;
+      findStream().uncork();
     });
-  }
+  };
+  const sender = {
+    get isLost() {
+      return lost !== undefined;
+    },
+    /** Whether no statement is running. */
+    get isIdle() {
+      return unanswered === 0;
+    },
+    /** Restarts the silence, because a row of a statement without a time limit has arrived. */
+    hear: () => silence.restartSilence(true),
+    /** Stops reading, so that further data of the server stays in the network. */
+    pause: () => findStream().pause(),
+    resume: () => findStream().resume(),
+    /** Sends a statement, unless the connection was lost, and waits for the answer. */
+    async track<T>(send: () => Promise<T>): Promise<T> {
+      if (lost) throw lost;
+      if (unanswered++ === 0) silence.restartSilence(true);
+      cork();
+      try {
+        const given = await send();
+        if (lost) throw lost;
+        return given;
+      } catch (fault) {
+        // The driver reports the end of a session before its socket ends; no statement may be sent in between.
+        if (isLoss(fault)) sender.destroy(reasonOf(fault));
+        throw lost ?? fault;
+      } finally {
+        unanswered--;
+        silence.restartSilence(unanswered > 0);
+        if (unanswered === 0) idle?.resolve();
+      }
+    },
+    /** Closes the connection once all running statements are answered. */
+    async close() {
+      if (lost) return;
+      if (unanswered > 0) await (idle ??= Promise.withResolvers<void>()).promise;
+      lost = new ConnectionLost('the connection was closed');
+      silence.close();
+      await client.end().catch(() => undefined);
+    },
+    /** Closes the connection now. Running statements fail with ConnectionLost. */
+    destroy(cause: string, isSilent = false) {
+      if (lost) return;
+      lost = new ConnectionLost(cause, isSilent);
+      silence.close();
+      findStream().destroy();
+    },
+  };
+  return sender;
+}
 
-  #runPrepared(sql: string, values: StatementValues): Promise<QueryArrayResult> {
-    return this.#track(() => this.#client.query(this.#describeStatement(sql, values)));
-  }
+/** Names the prepared statements of a connection. Above the maximum, deallocates the one used longest ago. */
+function makeNames(deallocate: (name: string) => void) {
+  const names = new Map<string, string>();
+  let count = 0;
+  return {
+    areWorn: () => count >= STATEMENTS_PER_LIFE,
+    nameOf(sql: string): string {
+      const name = names.get(sql) ?? `s${++count}`;
+      names.delete(sql);
+      names.set(sql, name);
+      if (names.size > PREPARED_MAX) {
+        const [oldest, itsName] = names.entries().next().value!;
+        names.delete(oldest);
+        deallocate(itsName);
+      }
+      return name;
+    },
+  };
+}
 
-  #describeStatement(sql: string, values: StatementValues) {
+export type Connection = ReturnType<typeof makeConnection>;
+
+function makeConnection(client: Client, options: ConnectionOptions) {
+  const sender = makeSender(client, options);
+  const { hear, pause, resume } = sender;
+  let pid: Promise<number> | undefined;
+  let sentFault: unknown;
+  const execute = async (text: string): Promise<void> => void (await sender.track(() => client.query(text)));
+  const statements = makeNames((name) => void execute(`DEALLOCATE ${name}`).catch(() => undefined));
+  const describeStatement = (sql: string, values: StatementValues) => {
     const text = numberPlaceholders(sql);
-    return { name: this.#prepare(sql), text, values: values as unknown[], rowMode: 'array' as const };
-  }
+    return { name: statements.nameOf(sql), text, values: values as unknown[], rowMode: 'array' as const };
+  };
+  const runPrepared = (sql: string, values: StatementValues): Promise<QueryArrayResult> =>
+    sender.track(() => client.query(describeStatement(sql, values)));
+  const submit = (query: Query): Promise<unknown> => sender.track(() => once(client.query(query), 'end'));
+  /** Runs a prepared statement. Each `?` is a value, and rows are arrays. */
+  const query = async <R extends Row>(sql: string, values: StatementValues = []): Promise<R[]> =>
+    (await runPrepared(sql, values)).rows as unknown as R[];
+  const noteFault = (fault: unknown) => void (sentFault ??= fault);
+  return {
+    hear,
+    pause,
+    resume,
+    execute,
+    query,
+    close: () => sender.close(),
+    destroy: (cause: string, isSilent?: boolean) => sender.destroy(cause, isSilent),
+    [Symbol.asyncDispose]: () => sender.close(),
+    get isIdle() {
+      return sender.isIdle;
+    },
+    /** Whether the connection accepts another statement. At the end of its life it only finishes the running ones. */
+    get isOpen() {
+      return !sender.isLost && !statements.areWorn();
+    },
+    /** Runs a prepared statement and passes on each row as it arrives. */
+    async queryEach<R extends Row>(sql: string, values: StatementValues, take: (row: R) => void): Promise<void> {
+      await submit(new Query(describeStatement(sql, values)).on('row', take));
+    },
+    /** Receives the notices of a channel. `onEnd` runs when the connection ends. */
+    async listen(channel: string, onNotice: (text: string) => void, onEnd: () => void): Promise<void> {
+      client.on('notification', ({ payload = '' }) => onNotice(payload));
+      await execute(`LISTEN ${channel}`);
+      client.once('end', onEnd);
+    },
+    /** Returns the ID of the server's process. The handshake may have named the process of a pooler instead. */
+    serverPid: () => (pid ??= query<[number]>('SELECT pg_backend_pid()').then(([row]) => row![0])),
+    /** Begins a transaction. The statements after it are sent without waiting, and fail with it. */
+    beginTransaction() {
+      sentFault = undefined;
+      execute('BEGIN').catch(() => undefined);
+    },
+    /** Sends a statement of a transaction without waiting. The commit throws its fault. */
+    sendStatement: (sql: string, values: StatementValues) => void runPrepared(sql, values).catch(noteFault),
+    /** Sends new rows for a table, like `sendStatement`. */
+    copy: (table: string, names: readonly string[], rows: readonly (readonly Bound[])[]) =>
+      void submit(new Copy(table, names, rows)).catch(noteFault),
+    /** The fault of the first statement of the transaction that failed. All statements after it failed with it. */
+    get sentFault() {
+      return sentFault;
+    },
+    /** Commits. PostgreSQL answers COMMIT with ROLLBACK when a statement before it failed. */
+    async commitTransaction() {
+      const { command } = await runPrepared('COMMIT', []);
+      if (command !== 'COMMIT') throw sentFault ?? new Error('The transaction had failed and was rolled back.');
+    },
+    /** Runs the statements of a script one by one, because Citus accepts one in a message. Throws the first fault. */
+    async runStatements(script: string): Promise<void> {
+      const outcomes = await Promise.allSettled(script.match(STATEMENT)!.map(execute));
+      const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+      if (failed) throw failed.reason;
+    },
+  };
+}
 
-  async #submit(query: Query): Promise<void> {
-    await this.#track(() => once(this.#client.query(query), 'end'));
-  }
-
-  /** Returns the name of the prepared statement. Above the maximum, deallocates the one used longest ago. */
-  #prepare(sql: string): string {
-    const known = this.#prepared.get(sql);
-    this.#prepared.delete(sql);
-    const name = known ?? `s${++this.#statements}`;
-    this.#prepared.set(sql, name);
-    if (this.#prepared.size > PREPARED_MAX) {
-      const [oldest, itsName] = this.#prepared.entries().next().value!;
-      this.#prepared.delete(oldest);
-      this.execute(`DEALLOCATE ${itsName}`).catch(() => undefined);
-    }
-    return name;
-  }
-
-  /** Sends a statement, unless the connection was lost, and waits for the answer. */
-  async #track<T>(send: () => Promise<T>): Promise<T> {
-    if (this.#lost) throw this.#lost;
-    if (this.#unanswered++ === 0) this.#silence.restartSilence(true);
-    this.#cork();
-    try {
-      const given = await send();
-      if (this.#lost) throw this.#lost;
-      return given;
-    } catch (fault) {
-      // The driver reports the end of a session before its socket ends; no statement may be sent in between.
-      if (isLoss(fault)) this.destroy(reasonOf(fault));
-      throw this.#lost ?? fault;
-    } finally {
-      this.#unanswered--;
-      this.#silence.restartSilence(this.#unanswered > 0);
-      if (this.#unanswered === 0) this.#idle?.resolve();
-    }
+/**
+ * Opens a connection. Throws the fault of the driver or the server, and ConnectionLost for a standby. `onBegun` receives
+ * the connection before it is open, and may destroy it.
+ */
+export async function openConnection(
+  options: ConnectionOptions,
+  url: string,
+  onBegun?: (one: Connection) => void,
+): Promise<Connection> {
+  const { name, session, connectTimeoutMs, clock } = options;
+  const settings = {
+    TimeZone: 'UTC',
+    jit: 'off',
+    max_parallel_workers_per_gather: 0,
+    client_min_messages: 'warning',
+    ...session,
+  };
+  const client = new Client({
+    connectionString: addSession(url, name, settings),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    pipeline: true,
+    types,
+  });
+  const connection = makeConnection(client, options);
+  let isStandby = false;
+  // Without a listener the end of an idle connection would end the process.
+  client.on('error', (fault) => connection.destroy(fault.message));
+  client.on('end', () => connection.destroy('the connection ended'));
+  // The server reports its role in the first packet, and an unconfirmed commit in a warning.
+  wireOf(client).on('parameterStatus', ({ parameterName, parameterValue }) => {
+    if (parameterName === 'in_hot_standby') isStandby = parameterValue === 'on';
+  });
+  client.on('notice', ({ routine }) => {
+    // The wait for a standby was canceled, so the transaction is on this server alone.
+    if (routine === 'SyncRepWaitForLSN') connection.destroy('no standby has confirmed a transaction', true);
+  });
+  onBegun?.(connection);
+  const giveUp = () => wireOf(client).stream.destroy(new Error('timeout expired'));
+  const connecting = makeSilence(clock, connectTimeoutMs, giveUp);
+  connecting.restartSilence(true);
+  try {
+    await client.connect();
+    if (isStandby) throw new ConnectionLost(IS_STANDBY);
+    return connection;
+  } catch (fault) {
+    connection.destroy('the connection could not be opened');
+    throw fault;
+  } finally {
+    connecting.close();
   }
 }
 

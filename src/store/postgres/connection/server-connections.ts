@@ -1,7 +1,7 @@
 /** The connections of a node to one database server, by purpose, and whether the server can be used. */
 import type { Clock } from '../../../clock.ts';
 import { makeAvailability, type AvailabilityOptions, type Servers } from './servers.ts';
-import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
+import { ConnectionLost, openConnection, reasonOf, type ConnectionOptions } from './connection.ts';
 import { makePool, shareConnection } from './shared-connection.ts';
 
 /** How the connections for each kind of statement are opened. */
@@ -59,7 +59,7 @@ export function connectTo(servers: Servers, options: ServerConnectionsOptions) {
     },
     /** Opens an unshared connection without time limits, for long work. */
     openOwn: () =>
-      Connection.open(kinds.own, servers.url).catch((fault: unknown) => {
+      openConnection(kinds.own, servers.url).catch((fault: unknown) => {
         throw new ConnectionLost(reasonOf(fault));
       }),
     async close() {

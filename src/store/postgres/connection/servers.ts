@@ -3,7 +3,14 @@
  * lost, calls are refused. Source: decision 0020.
  */
 import type { Timer } from '../../../clock.ts';
-import { Connection, ConnectionLost, IS_STANDBY, reasonOf, type ConnectionOptions } from './connection.ts';
+import {
+  ConnectionLost,
+  IS_STANDBY,
+  openConnection,
+  reasonOf,
+  type Connection,
+  type ConnectionOptions,
+} from './connection.ts';
 
 interface Primary {
   readonly place: number;
@@ -58,7 +65,7 @@ export function makeServers(address: string, confirm?: () => Promise<void>) {
       const found: Primary[] = [];
       const first = Promise.withResolvers<void>();
       const asking = urls.map(async (url, place) => {
-        const connection = await Connection.open(options, url);
+        const connection = await openConnection(options, url);
         try {
           found.push({ place, connection, timeline: await checkRole(connection) });
           first.resolve();

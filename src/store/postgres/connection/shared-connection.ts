@@ -9,10 +9,11 @@ import type { PoolMeasures } from '../../sql/measures.ts';
 import type { Row } from '../../sql/writing.ts';
 import {
   CANCELED,
-  Connection,
   ConnectionLost,
+  openConnection,
   reasonOf,
   sqlStateOf,
+  type Connection,
   type ConnectionOptions,
   type StatementValues,
 } from './connection.ts';
@@ -81,7 +82,7 @@ function keepOpen(options: ConnectionOptions, availability: Availability) {
   const reopen = async () => {
     const before = connection;
     try {
-      connection = await Connection.open(options, availability.url(), (one) => (begun = one));
+      connection = await openConnection(options, availability.url(), (one) => (begun = one));
       void before?.close();
       return connection;
     } catch (fault) {
