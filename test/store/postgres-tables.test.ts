@@ -26,7 +26,6 @@ const NOT_MOVED: Record<string, string> = {
   'ORDERS.folded': MADE,
   'ORDERS.search': MADE,
   ORDERS_MODIFIED: COUNTED,
-  'ORDER_LINEITEMS.SORT_KEY': 'made from the order and the number of the line',
   'ORDER_LINEITEMS.folded': MADE,
   REQUEST_BYTES: 'counted again from the blocks',
   SCHEMA: IDENTITY,
