@@ -3,7 +3,8 @@ import { entryBy } from '../audit/audit.ts';
 import { formatTime } from '../clock.ts';
 import { orThrow, refuseField } from '../errors.ts';
 import { objectOf, oneOf, required, textOf, type TypedSchema } from '../json-schema.ts';
-import { checkKeyName, createPair, DAYS_MAX, OVERLAPS, replacePair, SCOPES } from '../tenant/keys.ts';
+import { createPair, replacePair } from '../tenant/issued-pairs.ts';
+import { checkKeyName, DAYS_MAX, OVERLAPS, SCOPES } from '../tenant/keys.ts';
 import { action, withHelp } from './action.ts';
 
 export const SHOWN_ONCE = 'The secret is not shown again.';

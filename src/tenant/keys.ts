@@ -1,12 +1,10 @@
 /**
- * Issues and replaces named pairs of keys, by rules for their names, scopes and expiry. The newest valid pair of a name
- * is the current one. A pair that it replaced can stay valid for an overlap.
+ * Rules for the names, scopes and expiry of named pairs of keys. The newest valid pair of a name is the current one. A
+ * pair that it replaced can stay valid for an overlap. Browsers run this file too.
  */
-import { entryBy, type Actor } from '../audit/audit.ts';
 import { DAY_MS, formatTime, HOUR_MS } from '../clock.ts';
-import { orThrow, Refusal, refuseField, type Outcome } from '../errors.ts';
-import { issueKey } from './credentials.ts';
-import type { CallingKey, KeyInfo, KeyTerms, TenantStore } from './tenant-port.ts';
+import { Refusal, refuseField, type Outcome } from '../errors.ts';
+import type { CallingKey, KeyInfo, KeyTerms } from './tenant-port.ts';
 
 export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS };
 export type Overlap = keyof typeof OVERLAPS_MS;
@@ -102,34 +100,4 @@ export function chooseReplaced(
   }
   const { name, scope } = found ?? inForce[0] ?? FIRST_TERMS;
   return { name, scope };
-}
-
-/** Issues a pair, which expires after `days`, or never. Only the result contains the secret. Throws COMMAND_REFUSED. */
-export async function createPair(
-  tenants: TenantStore,
-  teamId: string,
-  { name, scope, days }: KeyTerms & { readonly days?: number | undefined },
-  actor: Actor,
-) {
-  checkKeyName(name);
-  const key = issueKey();
-  const endsAt = endOfDays(days, actor.nowMs);
-  const entry = entryBy(actor, 'keys created', key.apiId, { name, scope, endsAt });
-  orThrow(await tenants.createKeys(teamId, { ...key, name, scope }, endsAt, entry));
-  return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, name, scope, endsAt: endsAt || null };
-}
-
-/** Replaces the pair that chooseReplaced returns. Only the result contains the secret. Throws COMMAND_REFUSED. */
-export async function replacePair(
-  tenants: TenantStore,
-  teamId: string,
-  asked: string | undefined,
-  overlap: Overlap,
-  actor: Actor,
-) {
-  const key = issueKey();
-  const oldKeysEndAt = endOfOverlap(overlap, actor.nowMs);
-  const entry = entryBy(actor, 'keys replaced', key.apiId, { overlap });
-  const { name } = orThrow(await tenants.replaceKeys(teamId, key, oldKeysEndAt, entry, asked));
-  return { pair: { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret }, name, oldKeysEndAt };
 }

@@ -6,7 +6,7 @@ import { readAsset } from '../../assets.ts';
 import { byOperator, entryBy } from '../../audit/audit.ts';
 import { orThrow } from '../../errors.ts';
 import type { Store } from '../../store/open-store.ts';
-import { replacePair } from '../../tenant/keys.ts';
+import { replacePair } from '../../tenant/issued-pairs.ts';
 import { importCsv } from '../csv/csv-import.ts';
 
 const DEMO_TEAM = 'demo';
