@@ -8,7 +8,7 @@ import { findWordFaults } from '../tools/words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Maximum tokens of src, with the scripts of schemas. Raise it only in a change that says by how much. */
-const SRC_TOKENS_MAX = 240_100;
+const SRC_TOKENS_MAX = 239_750;
 const MCP_TOKENS_MAX = 5500;
 const FOLDER_FILES_MAX = 12;
 const FUNCTIONS_OF_A_NAME_MAX = 3;

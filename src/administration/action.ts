@@ -14,7 +14,7 @@ import type { RequestStore } from '../request-log/request-log-port.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { RejectedCalls } from '../tenant/credentials.ts';
 import type { Placement, Tenant, TenantStore, UsageStore } from '../tenant/tenant-port.ts';
-import type { Webhooks } from '../webhooks/administration.ts';
+import type { WebhookStore } from '../webhooks/webhooks-port.ts';
 import type { Readings } from './readings.ts';
 
 export interface ActionServices {
@@ -28,7 +28,9 @@ export interface ActionServices {
   /** The part of counts that is in the log. The command line leaves it out, to show counts while the log is lost. */
   readonly logCounts: Pick<RequestStore, 'loadKeyUses' | 'loadRefusals'>;
   readonly requestLogDays: number;
-  readonly webhooks: Webhooks;
+  readonly webhooks: WebhookStore;
+  /** Whether webhooks may have private addresses. */
+  readonly isPrivateAllowed: boolean;
   /**
    * Address at which people reach the service, without a path: `https://pims.example.com`. If it is '', addresses in
    * responses are relative, because a Host header can be forged, and the browser knows the host.

@@ -1,8 +1,19 @@
 /** Webhooks: lists, adds, tests, pauses, resumes and removes endpoints, replaces secrets and lists deliveries. */
 import { mayAct } from '../account/roles.ts';
+import { entryBy } from '../audit/audit.ts';
 import { listOf, matching, objectOf, oneOf, required, textOf } from '../json-schema.ts';
 import { CHANGED_TYPES } from '../pims/changes.ts';
-import type { WebhookView } from '../webhooks/administration.ts';
+import {
+  createWebhook,
+  listViews,
+  loadDeliveries,
+  pauseWebhook,
+  removeWebhook,
+  replayWebhook,
+  rotateSecret,
+  testWebhook,
+  type WebhookView,
+} from '../webhooks/administration.ts';
 import { EVENTS, URL_CHARACTERS_MAX } from '../webhooks/webhooks.ts';
 import { action, POSITION, withHelp } from './action.ts';
 import { SHOWN_ONCE } from './keys.ts';
@@ -34,7 +45,7 @@ export const WEBHOOKS = {
     }),
     notes: 'webhook added',
     /** Throws COMMAND_REFUSED for a wrong URL or too many endpoints. */
-    run: ({ webhooks, tenant, actor }, { url, types }) => webhooks.createWebhook(tenant, url, types, actor),
+    run: createWebhook,
     command: 'webhook add <team> <url>',
     example: '--types orders,customers',
     show: ({ teamID, id: of, secret }) => [{ teamID, id: of, secret }, SHOWN_ONCE],
@@ -42,9 +53,7 @@ export const WEBHOOKS = {
   'GET /webhooks': action({
     about: 'List the webhooks, without secrets. LAST ATTEMPTS are the statuses of the last answers, newest first.',
     role: 'viewer',
-    run: async ({ webhooks, tenant, role }) => ({
-      webhooks: await webhooks.listViews(tenant, mayAct(role, 'developer')),
-    }),
+    run: async (context) => ({ webhooks: await listViews(context, mayAct(context.role, 'developer')) }),
     command: 'webhook list <team>',
     show: ({ teamID, webhooks }) => [
       webhooks.length === 0 ? `${teamID} has no webhooks.` : [HEAD, ...webhooks.map(rowOfWebhook)],
@@ -57,7 +66,7 @@ export const WEBHOOKS = {
     takes: ID,
     notes: 'webhook tested',
     /** Waits for the response of the receiver. */
-    run: ({ webhooks, tenant, actor }, given) => webhooks.test(tenant, given.id, actor),
+    run: testWebhook,
     command: 'webhook test <team> <id>',
     show: ({ status, error, durationMs }) => [error ?? `The receiver answered ${status} in ${durationMs} ms.`],
     hasFailed: ({ error }) => error !== null,
@@ -78,7 +87,7 @@ export const WEBHOOKS = {
     ),
     notes: 'webhook replayed',
     /** Throws COMMAND_REFUSED and CHANGES_GONE. */
-    run: ({ webhooks, tenant, actor }, given) => webhooks.replay(tenant, given.id, given.after, actor),
+    run: replayWebhook,
     command: 'webhook replay <team> <id>',
     example: '--after 1024',
     json: ({ after = null }) => ({ after }),
@@ -92,7 +101,7 @@ export const WEBHOOKS = {
     proof: 'recent',
     takes: ID,
     notes: 'webhook secret replaced',
-    run: ({ webhooks, tenant, actor }, given) => webhooks.rotate(tenant, given.id, actor),
+    run: rotateSecret,
     command: 'webhook rotate <team> <id>',
     show: ({ oldSecretEndsAt }, printed) => [printed, `${SHOWN_ONCE} Both secrets sign until ${oldSecretEndsAt}.`],
   }),
@@ -100,7 +109,9 @@ export const WEBHOOKS = {
     about:
       'Replace the key that encrypts the secrets of all tenants, which stay the same. After a leak, also `rotate` each webhook.',
     notes: 'webhook key replaced',
-    run: async ({ webhooks, actor }) => ({ webhooks: await webhooks.replaceKey(actor) }),
+    run: async ({ webhooks, actor }) => ({
+      webhooks: await webhooks.replaceSealingKey(entryBy(actor, 'webhook key replaced', '')),
+    }),
     command: 'webhook rotate-key',
     show: ({ webhooks }) => [`Replaced the key that encrypts the secrets (webhooks: ${webhooks}).`],
   }),
@@ -110,7 +121,7 @@ export const WEBHOOKS = {
     proof: 'none',
     takes: ID,
     notes: 'webhook paused',
-    run: ({ webhooks, tenant, actor }, given) => webhooks.pause(tenant, given.id, actor),
+    run: pauseWebhook,
     command: 'webhook pause <team> <id>',
     show: (given) => [`Paused ${given.id}.`],
   }),
@@ -120,7 +131,7 @@ export const WEBHOOKS = {
     proof: 'recent',
     takes: ID,
     notes: 'webhook removed',
-    run: ({ webhooks, tenant, actor }, given) => webhooks.remove(tenant, given.id, actor),
+    run: removeWebhook,
     command: 'webhook remove <team> <id>',
     show: (given) => [`Removed ${given.id}.`],
   }),
@@ -128,8 +139,8 @@ export const WEBHOOKS = {
     about: 'List the deliveries of the last 30 days, newest first.',
     role: 'viewer',
     takes: objectOf({ id }, { before: POSITION }),
-    run: async ({ webhooks, tenant }, { id: of, before = Number.MAX_SAFE_INTEGER }) => {
-      const found = await webhooks.loadDeliveries(tenant, of, Number(before), PAGE_DELIVERIES + 1);
+    run: async (context, { id: of, before = Number.MAX_SAFE_INTEGER }) => {
+      const found = await loadDeliveries(context, of, Number(before), PAGE_DELIVERIES + 1);
       const deliveries = found.slice(0, PAGE_DELIVERIES).map((one) => ({ ...one, number: String(one.number) }));
       return { deliveries, next: found.length > PAGE_DELIVERIES ? deliveries.at(-1)!.number : null };
     },

@@ -14,7 +14,6 @@ import { RequestLog } from '../../request-log/request-log.ts';
 import type { Store } from '../../store/open-store.ts';
 import { RejectedCalls } from '../../tenant/credentials.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
-import { Webhooks } from '../../webhooks/administration.ts';
 import {
   addCommand,
   addGroup,
@@ -202,7 +201,7 @@ async function contextOf(
   const actor = byOperator(clock.now());
   const now = formatTime(actor.nowMs);
   let hasChanged = true;
-  const { tenants, users, audit, usage, requests, installation, placement } = store;
+  const { tenants, users, audit, usage, requests, webhooks, installation, placement } = store;
   // The service that sends decides whether private addresses are allowed, and not the environment of the command.
   const isPrivateAllowed = ((await installation.loadInstalled('webhookPrivate')) ?? config.webhookPrivate) === 'on';
   return {
@@ -235,13 +234,8 @@ async function contextOf(
     requestLog: new RequestLog(requests, { ...config, requestLogDays: Math.floor(actor.nowMs / DAY_MS), clock }),
     requestLogDays: config.requestLogDays,
     rejectedCalls: new RejectedCalls(),
-    webhooks: new Webhooks({
-      webhooks: store.webhooks,
-      audit,
-      pims: (of) => store.pims(of),
-      clock,
-      isPrivateAllowed,
-    }),
+    webhooks,
+    isPrivateAllowed,
     publicUrl: config.publicUrl || ((await installation.loadInstalled('origin')) ?? findOrigin(config)),
     restoreTenant: (...asked) => (store as EmbeddedStore).restoreTenant(...asked),
   };

@@ -19,7 +19,6 @@ import { openServedStore } from '../../store/open-store.ts';
 import { Meter } from '../../tenant/calls.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
-import { Webhooks } from '../../webhooks/administration.ts';
 import { WebhookSender } from '../../webhooks/sender.ts';
 import { RequestLog } from '../../request-log/request-log.ts';
 import { timeOf, type CommandContext } from '../command.ts';
@@ -73,14 +72,13 @@ export async function runService(
       inFlight: 0,
     };
     const pims = (tenant: Tenant) => served.pims(tenant);
-    const { tenants, users, sessions, audit, usage, requests } = store;
+    const { tenants, users, sessions, audit, usage, requests, webhooks } = store;
     const feed = { clock, pims, nextChange: (tenant: Tenant, ended: AbortSignal) => store.nextChange(tenant, ended) };
     const isPrivateAllowed = config.webhookPrivate === 'on';
-    const ofWebhooks = { ...feed, webhooks: store.webhooks, audit, tenants, isPrivateAllowed, report };
-    const sender = new WebhookSender({ ...ofWebhooks, isAlone });
-    const webhooks = new Webhooks(ofWebhooks);
-    const stores = { tenants, users, sessions, audit, usage, requests };
-    const services = { ...feed, ...stores, meter, attempts, requestLog, webhooks };
+    const stores = { tenants, users, sessions, audit, usage, requests, webhooks };
+    const ofActions = { ...feed, ...stores, isPrivateAllowed };
+    const sender = new WebhookSender({ ...ofActions, report, isAlone });
+    const services = { ...ofActions, meter, attempts, requestLog };
     const app = await buildApp({
       ...config,
       ...services,
