@@ -84,6 +84,7 @@ test('the pair shown after Replace Keys, Save works at once, and the previous on
   assert.equal(await statusOf(keys), 401);
   const shown = await region(page, 'New keys').innerText();
   assert.ok(shown.includes(issued.apiID) && shown.includes(issued.apiSecret), 'what is shown is not what is copied');
+  assert.match(shown, /Name\s+default\s/);
   const curl = await copy(page, button(page, 'Copy curl'));
   const { code } = JSON.parse(await paste(curl, keys)) as { code: string };
   assert.equal(code, 'NOT_FOUND', 'good keys, and no order of that number');

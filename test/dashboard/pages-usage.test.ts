@@ -7,9 +7,9 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import type { Answer, Keys } from '../kit/service.ts';
-import { valuesOf } from '../kit/lists.ts';
+import { times, valuesOf } from '../kit/lists.ts';
 import { arrive, button, shownCells, copy, field, figureOf, goByMenu, openAs, paste, region } from './at-pages.ts';
-import { goTo, waitUntilLoaded } from './browser.ts';
+import { goTo, sendSignIn, waitUntilLoaded } from './browser.ts';
 import { openScene, openTenant } from './scene.ts';
 
 const service = await openScene();
@@ -24,8 +24,8 @@ interface Made {
 /** Makes successful and refused calls of several operations, and one with a wrong secret, which is not counted. */
 async function makeMix(keys: Keys): Promise<Made[]> {
   const made: Made[] = [];
-  const call = async (operation: string, times: number, ...[method, path, options]: [string, string, object]) => {
-    for (let time = 0; time < times; time++) {
+  const call = async (operation: string, count: number, ...[method, path, options]: [string, string, object]) => {
+    for (let left = count; left > 0; left--) {
       const answer = await service.call(keys, method, path, options);
       made.push({ operation, status: answer.status, requestID: idOf(answer) });
     }
@@ -221,4 +221,41 @@ test('filters show only matching requests, and survive a reload, a visit to a re
   await requestsOf(page).getByRole('row').nth(orders.length).waitFor();
   const ids = (await shownCells(requestsOf(page))).map((cells) => cells.at(-1));
   assert.deepEqual(ids, valuesOf(orders, 'requestID').toReversed());
+});
+
+test('Back from a request returns to the older pages, the place and the row, but not for another user', async (context) => {
+  const [{ keys, owner }, other] = [await openTenant(service), await openTenant(service)];
+  for (let left = 120; left > 0; left -= 20)
+    await Promise.all(times(20, () => service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'nothing' } })));
+  const page = await openAs(context, service, owner);
+  const table = requestsOf(page);
+  await goByMenu(page, 'Requests');
+  const first = await table.getByRole('row').count();
+  await button(page, 'Older').click();
+  await table.getByRole('row').nth(first).waitFor();
+  const [rows, link] = [await table.getByRole('row').count(), table.getByRole('row').nth(first).getByRole('link')];
+  const top = (): Promise<number> => table.evaluate((element) => element.scrollTop);
+  await link.scrollIntoViewIfNeeded();
+  const [before, id] = [await top(), await link.getAttribute('href')];
+  assert.ok(before > 100);
+  await link.click();
+  await arrive(page, 'getOrder');
+  await page.goBack();
+  await table.getByRole('row').nth(first).waitFor();
+  assert.deepEqual([await table.getByRole('row').count(), await top()], [rows, before]);
+  assert.equal(await page.evaluate<string>(`document.activeElement.getAttribute('href')`), id);
+  await link.click();
+  await arrive(page, 'getOrder');
+  const { body, headers } = { body: '{}', headers: { 'content-type': 'application/json' } };
+  await page.evaluate(`fetch('/dashboard/api/sign-out', ${JSON.stringify({ method: 'POST', body, headers })})`);
+  await page.getByRole('navigation', { name: 'Dashboard' }).getByRole('link', { name: 'Usage', exact: true }).click();
+  await page.getByRole('dialog', { name: 'You were signed out' }).waitFor();
+  await page.keyboard.press('Escape');
+  await sendSignIn(page, other.owner);
+  await arrive(page, 'Usage');
+  await page.goBack();
+  await page.getByText('This request is not in the log').waitFor();
+  await page.goBack();
+  await page.getByText('No requests yet').waitFor();
+  assert.equal(await table.getByRole('link').count(), 0);
 });

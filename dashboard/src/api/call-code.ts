@@ -4,20 +4,17 @@
  */
 import { formatCurl, type ApiCallText } from './call-text.ts';
 
-export interface CallCode {
-  readonly id: string;
-  readonly label: string;
-  readonly code: string;
-}
+/** A piece of code, and what it is written in. */
+export type CallCode = readonly [label: string, code: string];
 
 /**
  * Example: `formatCode(url, { method: 'GET' }, 'sr_…:sr_sk_…')`; without a pair, the code reads the keys from the
  * environment.
  */
 export const formatCode = (url: string, call: CallOfCode, pair?: string): CallCode[] => [
-  { id: 'curl', label: 'curl', code: formatCurl(url, call, pair) },
-  { id: 'typescript', label: 'TypeScript', code: formatTypeScript(url, call, pair) },
-  { id: 'python', label: 'Python', code: formatPython(url, call, pair) },
+  ['curl', formatCurl(url, call, pair)],
+  ['TypeScript', formatTypeScript(url, call, pair)],
+  ['Python', formatPython(url, call, pair)],
 ];
 type CallOfCode = Omit<ApiCallText, 'path'>;
 

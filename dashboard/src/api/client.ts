@@ -28,10 +28,7 @@ export class ApiError extends Error {
     this.name = 'ApiError';
     this.code = code;
     this.httpStatus = httpStatus;
-    this.field = textOf(about.field);
-    this.suggestion = textOf(about.suggestion);
-    this.requestId = textOf(about.requestId);
-    this.earliest = textOf(about.earliest);
+    Object.assign(this, about);
     this.retryAfterSeconds = about.retryAfter ? Number(about.retryAfter) : undefined;
   }
 }
@@ -42,8 +39,6 @@ export const faultAt = (field: string, message: string) => new ApiError('INVALID
 /** Returns whether a thrown value is an error of the service with this code. */
 export const hasCode = (fault: unknown, code: string): fault is ApiError =>
   fault instanceof ApiError && fault.code === code;
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 type QueryValue = string | number | boolean | undefined;
 /** Parameters of a query. Empty ones are omitted. */

@@ -10,6 +10,7 @@ import { HOME, SessionProvider, useSessionState } from '../api/session.tsx';
 import { ProofDialog, SessionEnd } from './session-dialogs.tsx';
 import { Shell } from './shell.tsx';
 import { Button } from '../ui/button.tsx';
+import { OpenedDialog } from '../ui/dialog/dialog.tsx';
 import { Notice, PageSkeleton } from '../ui/page.tsx';
 import { Toaster } from '../ui/toaster.tsx';
 
@@ -101,5 +102,11 @@ function LazyPage({ load }: { load: LoadPage }) {
           : 'You may be offline, or the service was updated. Reload the page.'}
       </Notice>
     );
-  return Page === undefined ? <PageSkeleton /> : <Page />;
+  if (Page === undefined) return <PageSkeleton />;
+  return (
+    <>
+      <Page />
+      <OpenedDialog />
+    </>
+  );
 }

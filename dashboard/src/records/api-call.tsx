@@ -25,8 +25,8 @@ export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label
         <CodeTabs
           label={label}
           codes={[
-            { id: 'request', label: 'Request', code: `${call.method} ${url}${sent}` },
-            { id: 'curl', label: 'curl', code: formatCurl(url, call) },
+            ['Request', `${call.method} ${url}${sent}`],
+            ['curl', formatCurl(url, call)],
           ]}
         />
         <KeysHint what="command"> Calls with keys count toward your quota; reading these pages does not.</KeysHint>

@@ -21,8 +21,7 @@ export const fieldColumn = (name: string, type?: FieldType, kind?: Kind): TableC
   head: <span title={name}>{labelOf(name, kind)}</span>,
   cell: (row) =>
     kind === 'orders' && name === 'BNAME' ? <Customer row={row} /> : <Cell row={row} name={name} type={type} />,
-  isWide: kind !== undefined && WIDE.includes(name),
-  align: type === 'number' ? 'end' : 'start',
+  look: type === 'number' ? 'end' : kind && WIDE.includes(name) ? 'wide' : undefined,
 });
 
 /** The name of the customer of an order, with the code below. */

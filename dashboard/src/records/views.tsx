@@ -5,8 +5,8 @@ import { countRecords, type Kind } from './records.ts';
 import { useLoad } from '../api/use-load.ts';
 import { loadChoice, saveChoice } from '../browser/device.ts';
 import { Link, useQuery } from '../browser/router.tsx';
-import { IconButton } from '../ui/button.tsx';
-import { DialogButton, FormDialog } from '../ui/dialog/dialog.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
+import { FormDialog, openDialog } from '../ui/dialog/dialog.tsx';
 import { TextField, useEntry } from '../ui/form/field.tsx';
 
 const ofStage = (stage: string, closed = 'CANCELLED') => [
@@ -77,6 +77,8 @@ export function Views({ kind, columns, onColumns, isReady }: ViewsProps) {
     saveChoice(storageKey(kind), JSON.stringify(next));
   };
   const own = ['filter', 'sort'].flatMap((name) => query.getAll(name).map((value) => [name, value]));
+  const add = (name: string) =>
+    keep([...saved.filter(([other]) => other !== name), [name, new URLSearchParams(own).toString(), columns]]);
   const shown = query.getAll('filter').join('\n');
   const current = (search: string) => (filtersIn(search) === shown ? 'page' : undefined);
   return (
@@ -104,24 +106,9 @@ export function Views({ kind, columns, onColumns, isReady }: ViewsProps) {
         </span>
       ))}
       {own.length > 0 && saved.length < SAVED_MAX && (
-        <DialogButton
-          size="small"
-          tone="quiet"
-          icon="plus"
-          dialog={(close) => (
-            <SaveView
-              onSave={(name) =>
-                keep([
-                  ...saved.filter(([other]) => other !== name),
-                  [name, new URLSearchParams(own).toString(), columns],
-                ])
-              }
-              onClose={close}
-            />
-          )}
-        >
+        <Button size="small" tone="quiet" icon="plus" onClick={() => openDialog(<SaveView onSave={add} />)}>
           Save view
-        </DialogButton>
+        </Button>
       )}
     </nav>
   );
@@ -129,19 +116,14 @@ export function Views({ kind, columns, onColumns, isReady }: ViewsProps) {
 
 const pathOf = (kind: Kind, search: string) => `/records/${kind}${search === '' ? '' : `?${search}`}`;
 
-function SaveView({ onSave, onClose }: { onSave: (name: string) => void; onClose: () => void }) {
+function SaveView({ onSave }: { onSave: (name: string) => void }) {
   const name = useEntry('');
-  const save = () => {
-    onSave(name.value.trim());
-    onClose();
-  };
   return (
     <FormDialog
       title="Save view"
       description="A view keeps the filters, the sort order and the columns. It is saved on this device."
       action="Save"
-      onSubmit={save}
-      onClose={onClose}
+      onSubmit={() => onSave(name.value.trim())}
     >
       <TextField label="Name" name="name" required autofocus maxLength={40} {...name} />
     </FormDialog>

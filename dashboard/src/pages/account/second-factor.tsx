@@ -11,7 +11,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge, KeyValue } from '../../ui/text/text.tsx';
 import { Actions, Button, SubmitActions } from '../../ui/button.tsx';
-import { Dialog, FormDialog } from '../../ui/dialog/dialog.tsx';
+import { Dialog, FormDialog, openDialog, useClose } from '../../ui/dialog/dialog.tsx';
 import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { useEntry } from '../../ui/form/field.tsx';
@@ -26,14 +26,12 @@ const FEW_CODES = 3;
 
 export function SecondFactor() {
   const { user, reload } = useSession();
-  const [open, setOpen] = useState<'set up' | 'turn off'>();
   const [codes, setCodes] = useState<readonly string[]>();
-  const close = () => setOpen(undefined);
   const show = (fresh: readonly string[]) => {
-    close();
     setCodes(fresh);
     void reload();
   };
+  const setUp = () => openDialog(<SetUpSecondFactor onDone={show} />);
   return (
     <Section
       title="Two-step verification"
@@ -44,38 +42,24 @@ export function SecondFactor() {
       ) : (
         <Card>
           {user.hasSecondFactor ? (
-            <FactorOn
-              codesLeft={user.recoveryCodesLeft}
-              onSetUp={() => setOpen('set up')}
-              onTurnOff={() => setOpen('turn off')}
-            />
+            <FactorOn codesLeft={user.recoveryCodesLeft} onSetUp={setUp} />
           ) : (
             <div class="card-row">
               <p>
                 <Badge>Off</Badge> <span class="muted">Only your password protects your account.</span>
               </p>
-              <Button tone="primary" onClick={() => setOpen('set up')}>
+              <Button tone="primary" onClick={setUp}>
                 Set up
               </Button>
             </div>
           )}
         </Card>
       )}
-      {open === 'set up' && <SetUpSecondFactor onDone={show} onClose={close} />}
-      {open === 'turn off' && <TurnOff onClose={close} />}
     </Section>
   );
 }
 
-function FactorOn({
-  codesLeft,
-  onSetUp,
-  onTurnOff,
-}: {
-  codesLeft: number;
-  onSetUp: () => void;
-  onTurnOff: () => void;
-}) {
+function FactorOn({ codesLeft, onSetUp }: { codesLeft: number; onSetUp: () => void }) {
   return (
     <div class="stack">
       <KeyValue
@@ -97,21 +81,20 @@ function FactorOn({
         </Notice>
       )}
       <Actions>
-        <Button onClick={onTurnOff}>Turn off</Button>
+        <Button onClick={() => openDialog(<TurnOff />)}>Turn off</Button>
         <Button onClick={onSetUp}>New recovery codes</Button>
       </Actions>
     </div>
   );
 }
 
-function TurnOff({ onClose }: { onClose: () => void }) {
+function TurnOff() {
   const { reload } = useSession();
   const password = useEntry('');
   const code = useEntry('');
   const turnOff = async () => {
     await post('/second-factor/disable', { password: password.value, code: code.value.trim() });
     toast('Two-step verification is off');
-    onClose();
     await reload();
     focusHeading();
   };
@@ -119,7 +102,6 @@ function TurnOff({ onClose }: { onClose: () => void }) {
     <FormDialog
       title="Turn off two-step verification?"
       description="You then sign in with only your password. The recovery codes stop working."
-      onClose={onClose}
       action="Turn off"
       tone="danger"
       onSubmit={turnOff}
@@ -132,11 +114,10 @@ function TurnOff({ onClose }: { onClose: () => void }) {
 
 interface SetUpProps {
   onDone: (recoveryCodes: readonly string[]) => void;
-  onClose: () => void;
 }
 
 /** Shows a new secret as QR code and text, then asks for six digits, the password, and a code of the present factor. */
-function SetUpSecondFactor({ onDone, onClose }: SetUpProps) {
+function SetUpSecondFactor({ onDone }: SetUpProps) {
   const { user } = useSession();
   const factor = useLoad('second factor', () => post('/second-factor/begin', {}));
   return (
@@ -148,13 +129,12 @@ function SetUpSecondFactor({ onDone, onClose }: SetUpProps) {
           : 'Scan the code with an authenticator app, or type in the secret. Then enter the six digits that the app shows.'
       }
       width="wide"
-      onClose={onClose}
     >
       <WhenLoaded from={factor}>
         {(fresh) => (
           <div class="set-up">
             <Secret factor={fresh} />
-            <ProofForm secret={fresh.secret} onDone={onDone} onClose={onClose} />
+            <ProofForm secret={fresh.secret} onDone={onDone} />
           </div>
         )}
       </WhenLoaded>
@@ -184,7 +164,8 @@ function Secret({ factor: { secret, uri } }: { factor: SecondFactorView }) {
   );
 }
 
-function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string }) {
+function ProofForm({ secret, onDone }: SetUpProps & { secret: string }) {
+  const close = useClose();
   const { user } = useSession();
   const code = useEntry('');
   const password = useEntry('');
@@ -197,13 +178,14 @@ function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string })
       ...(user.hasSecondFactor && { presentCode: presentCode.value.trim() }),
     };
     onDone((await post('/second-factor/enable', proof)).recoveryCodes);
+    close();
   };
   return (
     <Form onSubmit={enable} label="Two-step verification">
       <CodeField {...code} />
       <CurrentPassword {...password} />
       {user.hasSecondFactor && <PresentCode label="Present code" {...presentCode} />}
-      <SubmitActions onCancel={onClose}>Turn on</SubmitActions>
+      <SubmitActions onCancel={close}>Turn on</SubmitActions>
     </Form>
   );
 }

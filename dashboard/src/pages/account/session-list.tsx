@@ -11,7 +11,7 @@ import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { Section } from '../../ui/page.tsx';
-import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { toast, toastError } from '../../ui/toaster.tsx';
 
 type SessionRow = SessionsView['sessions'][number];
@@ -21,10 +21,10 @@ const DESCRIPTION =
   `and ${SESSION_HOURS} hours after you signed in.`;
 
 const COLUMNS: readonly TableColumn<SessionRow>[] = [
-  { key: 'browser', head: 'Browser', cell: ({ agent }) => <span title={agent}>{nameBrowser(agent)}</span> },
+  column('Browser', ({ agent }) => <span title={agent}>{nameBrowser(agent)}</span>),
   timeColumn('createdAt', 'Opened'),
   timeColumn('seenAt', 'Last seen'),
-  textColumn('client', 'Client', { isMono: true }),
+  textColumn('client', 'Client', 'mono'),
 ];
 
 export function Sessions() {
@@ -46,11 +46,9 @@ export function Sessions() {
     setEnding(undefined);
     reload();
   };
-  const action: TableColumn<SessionRow> = {
-    key: 'end',
-    head: 'Action',
-    align: 'end',
-    cell: ({ sessionId, isThisOne, agent, client }) =>
+  const action: TableColumn<SessionRow> = column(
+    'Action',
+    ({ sessionId, isThisOne, agent, client }) =>
       isThisOne ? (
         <Badge tone="good">This session</Badge>
       ) : (
@@ -63,7 +61,8 @@ export function Sessions() {
           End
         </Button>
       ),
-  };
+    'end',
+  );
   return (
     <Section
       title="Sessions"

@@ -11,8 +11,8 @@ import { KeyValue, Time } from '../../ui/text/text.tsx';
 const SOME_ORDER = '10248';
 
 /** A pair that was just created, or that replaces another. */
-export type NewKeys = Pick<IssuedKeyView, 'teamID' | 'apiID' | 'apiSecret'> &
-  Partial<Pick<CreatedKeyView, 'name' | 'scope'>> & {
+export type NewKeys = Pick<IssuedKeyView, 'teamID' | 'apiID' | 'apiSecret' | 'name'> &
+  Partial<Pick<CreatedKeyView, 'scope'>> & {
     /** The time at which the replaced keys expire or expired, or null if there were none. */
     oldKeysEndAt: string | null;
   };
@@ -33,7 +33,7 @@ export function IssuedKeys({ issued, baseURL, orderNum, onStored }: IssuedKeysPr
     <OneTimePanel title="New keys" what="The API Secret is" onStored={onStored}>
       <KeyValue
         rows={[
-          ...(name === undefined ? [] : [['Name', `${name}, scope ${scope}`] as const]),
+          ['Name', scope === undefined ? name : `${name}, scope ${scope}`],
           ['API ID', <CopyText text={apiID} label="Copy the new API ID" />],
           ['API Secret', <CopyText text={apiSecret} label="Copy the new API Secret" />],
           ...(oldKeysEndAt === null ? [] : [['Old keys', <OldKeysEnd at={oldKeysEndAt} />] as const]),

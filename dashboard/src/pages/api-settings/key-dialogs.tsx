@@ -14,16 +14,16 @@ import {
 import { post } from '../../api/client.ts';
 import { useNow } from './use-now.ts';
 import { FormDialog } from '../../ui/dialog/dialog.tsx';
-import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
+import { RadioGroup, TextField, useEntry, type Option } from '../../ui/form/field.tsx';
 import { Time } from '../../ui/text/text.tsx';
 
-const SCOPE_OPTIONS: readonly { value: Scope; label: string; hint: string }[] = [
-  { value: 'read', label: 'Read', hint: 'Reads only. Other calls are rejected with 403 SCOPE_MISSING.' },
-  { value: 'write', label: 'Read and write', hint: 'Also creates and changes orders and customers.' },
-  { value: 'office', label: 'Back office', hint: 'Also approves, invoices, voids, and changes parts and stock.' },
+const SCOPE_OPTIONS: readonly Option<Scope>[] = [
+  ['read', 'Read', 'Reads only. Other calls are rejected with 403 SCOPE_MISSING.'],
+  ['write', 'Read and write', 'Also creates and changes orders and customers.'],
+  ['office', 'Back office', 'Also approves, invoices, voids, and changes parts and stock.'],
 ];
 
-export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKeyView) => void; onClose: () => void }) {
+export function CreateKeys({ onIssued }: { onIssued: (issued: CreatedKeyView) => void }) {
   const name = useEntry('');
   const scope = useEntry<Scope>('write');
   const days = useEntry('');
@@ -32,13 +32,7 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
     onIssued(await post('/keys', { name: name.value.trim(), scope: scope.value, ...end }));
   };
   return (
-    <FormDialog
-      title="Create Keys"
-      description="Existing keys keep working."
-      onClose={onClose}
-      action="Create"
-      onSubmit={create}
-    >
+    <FormDialog title="Create Keys" description="Existing keys keep working." action="Create" onSubmit={create}>
       <KeyNameField hint="Name the app, such as Web shop." {...name} />
       <RadioGroup label="Scope" name="scope" {...scope} options={SCOPE_OPTIONS} />
       <TextField
@@ -69,10 +63,9 @@ interface ReplaceKeysProps {
   /** Whether the pair was chosen in its row. */
   isChosen?: boolean;
   onIssued: (issued: IssuedKeyView) => void;
-  onClose: () => void;
 }
 
-export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: ReplaceKeysProps) {
+export function ReplaceKeys({ replaced, isChosen = false, onIssued }: ReplaceKeysProps) {
   const overlap = useEntry<Overlap>(replaced ? '24h' : 'none');
   const now = useNow(REFRESH_MS);
   const name = isChosen && replaced !== undefined ? { name: replaced } : {};
@@ -81,7 +74,6 @@ export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: R
     <FormDialog
       title="Replace Keys"
       description={`You get new keys without an expiry${replaced ? ` in place of ${replaced}` : ''}. The secret is shown once.`}
-      onClose={onClose}
       action="Save"
       onSubmit={replace}
     >
@@ -91,18 +83,17 @@ export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: R
           name="overlap"
           {...overlap}
           autofocus
-          options={OVERLAPS.map((value) => ({
+          options={OVERLAPS.map((value) => [
             value,
-            label: LABELS[value],
-            hint:
-              value === 'none' ? (
-                'Apps using the old pair stop working immediately.'
-              ) : (
-                <>
-                  It works until <Time at={endOfOverlap(value, now)} />
-                </>
-              ),
-          }))}
+            LABELS[value],
+            value === 'none' ? (
+              'Apps using the old pair stop working immediately.'
+            ) : (
+              <>
+                It works until <Time at={endOfOverlap(value, now)} />
+              </>
+            ),
+          ])}
         />
       )}
     </FormDialog>
@@ -132,23 +123,14 @@ function KeyNameField({ hint = '', ...field }: KeyNameFieldProps) {
   );
 }
 
-export function RenameKeys({
-  pair,
-  onDone,
-  onClose,
-}: {
-  pair: { name: string; apiID: string };
-  onDone: () => void;
-  onClose: () => void;
-}) {
+export function RenameKeys({ pair, onDone }: { pair: { name: string; apiID: string }; onDone: () => void }) {
   const name = useEntry(pair.name);
   const rename = async () => {
     await post('/keys/rename', { apiID: pair.apiID, name: name.value.trim() });
     onDone();
-    onClose();
   };
   return (
-    <FormDialog title={`Rename the keys ${pair.name}`} action="Rename" onSubmit={rename} onClose={onClose}>
+    <FormDialog title={`Rename the keys ${pair.name}`} action="Rename" onSubmit={rename}>
       <KeyNameField {...name} />
     </FormDialog>
   );

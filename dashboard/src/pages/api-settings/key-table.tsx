@@ -2,16 +2,15 @@
  * Pairs of keys as a table: name, scope, creator, expiry, last use and calls; and revoking one.
  */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import type { KeysView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { Badge, Time } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Link } from '../../browser/router.tsx';
 import { useSession } from '../../api/session.tsx';
-import { Confirm } from '../../ui/dialog/dialog.tsx';
+import { Confirm, openDialog } from '../../ui/dialog/dialog.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, type TableColumn } from '../../ui/table/table.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { RenameKeys } from './key-dialogs.tsx';
 import { useNow } from './use-now.ts';
@@ -35,63 +34,41 @@ function formatIn(ms: number): string {
 const Below = ({ children }: { children: ComponentChildren }) => <div class="muted small">{children}</div>;
 
 const listColumns = (now: number): TableColumn<KeyRow>[] => [
-  {
-    key: 'name',
-    head: 'Name and API ID',
-    cell: ({ name, apiID }) => (
-      <>
-        <strong>{name}</strong>
+  column('Name and API ID', ({ name, apiID }) => (
+    <>
+      <strong>{name}</strong>
+      <Below>
+        <CopyText text={apiID} label={`Copy the API ID of ${name}`} />
+      </Below>
+    </>
+  )),
+  column('Scope', ({ scope }) => <Badge tone={scope === 'read' ? 'neutral' : 'info'}>{scope}</Badge>),
+  column('Created', ({ issuedAt, issuedBy }) => (
+    <>
+      <Time at={issuedAt} />
+      <Below>by {issuedBy}</Below>
+    </>
+  )),
+  column('Expires', ({ endsAt }) => (
+    <>
+      <Time at={endsAt} none="Never" />
+      {endsAt !== null && <Below>{formatIn(Date.parse(endsAt) - now)}</Below>}
+    </>
+  )),
+  column('Last used', ({ lastUsedAt, lastUsedFrom, issuedAt }) => (
+    <>
+      <Time at={lastUsedAt} none="Not yet" />
+      {now - Date.parse(lastUsedAt ?? issuedAt) > UNUSED_MS && <Below>Not used for 90 days</Below>}
+      {lastUsedAt !== null && lastUsedFrom && (
         <Below>
-          <CopyText text={apiID} label={`Copy the API ID of ${name}`} />
+          from <code>{lastUsedFrom}</code>
         </Below>
-      </>
-    ),
-  },
-  {
-    key: 'scope',
-    head: 'Scope',
-    cell: ({ scope }) => <Badge tone={scope === 'read' ? 'neutral' : 'info'}>{scope}</Badge>,
-  },
-  {
-    key: 'created',
-    head: 'Created',
-    cell: ({ issuedAt, issuedBy }) => (
-      <>
-        <Time at={issuedAt} />
-        <Below>by {issuedBy}</Below>
-      </>
-    ),
-  },
-  {
-    key: 'ends',
-    head: 'Expires',
-    cell: ({ endsAt }) => (
-      <>
-        <Time at={endsAt} none="Never" />
-        {endsAt !== null && <Below>{formatIn(Date.parse(endsAt) - now)}</Below>}
-      </>
-    ),
-  },
-  {
-    key: 'used',
-    head: 'Last used',
-    cell: ({ lastUsedAt, lastUsedFrom, issuedAt }) => (
-      <>
-        <Time at={lastUsedAt} none="Not yet" />
-        {now - Date.parse(lastUsedAt ?? issuedAt) > UNUSED_MS && <Below>Not used for 90 days</Below>}
-        {lastUsedAt !== null && lastUsedFrom && (
-          <Below>
-            from <code>{lastUsedFrom}</code>
-          </Below>
-        )}
-      </>
-    ),
-  },
-  {
-    key: 'calls',
-    head: 'Calls this month',
-    align: 'end',
-    cell: ({ apiID, monthCalls }) => (
+      )}
+    </>
+  )),
+  column(
+    'Calls this month',
+    ({ apiID, monthCalls }) => (
       <Link
         to={`/requests?key=${encodeURIComponent(apiID)}`}
         aria-label={`Calls this month: ${monthCalls}. Show requests`}
@@ -99,7 +76,8 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
         {monthCalls.toLocaleString()}
       </Link>
     ),
-  },
+    'end',
+  ),
 ];
 
 interface KeyTableProps {
@@ -111,8 +89,6 @@ interface KeyTableProps {
 
 /** Example: `<KeyTable label="Valid keys" keys={keys} onEnded={reload} />`. */
 export function KeyTable({ label, keys, onEnded, onReplace }: KeyTableProps) {
-  const [renaming, setRenaming] = useState<KeyRow>();
-  const [ending, setEnding] = useState<KeyRow>();
   const now = useNow(REFRESH_MS);
   const { may } = useSession();
   const end = async ({ apiID, name }: KeyRow) => {
@@ -120,48 +96,43 @@ export function KeyTable({ label, keys, onEnded, onReplace }: KeyTableProps) {
     toast(`Keys ${name} revoked`);
     onEnded();
   };
-  const action: TableColumn<KeyRow> = {
-    key: 'end',
-    head: 'Action',
-    align: 'end',
-    cell: (pair) => (
+  const confirm = (pair: KeyRow) => (
+    <Confirm title={`Revoke the keys ${pair.name}?`} action="Revoke" onSubmit={() => end(pair)}>
+      Apps using <code>{pair.apiID}</code> stop working immediately. This cannot be undone.
+    </Confirm>
+  );
+  const action: TableColumn<KeyRow> = column(
+    'Action',
+    (pair) => (
       <span class="row-actions">
         {onReplace && (
           <>
             <Button size="small" aria-label={`Replace ${pair.name}`} onClick={() => onReplace(pair.name)}>
               Replace
             </Button>
-            <Button size="small" aria-label={`Rename ${pair.name}`} onClick={() => setRenaming(pair)}>
+            <Button
+              size="small"
+              aria-label={`Rename ${pair.name}`}
+              onClick={() => openDialog(<RenameKeys pair={pair} onDone={onEnded} />)}
+            >
               Rename
             </Button>
           </>
         )}
-        <Button size="small" aria-label={`Revoke ${pair.apiID}`} onClick={() => setEnding(pair)}>
+        <Button size="small" aria-label={`Revoke ${pair.apiID}`} onClick={() => openDialog(confirm(pair))}>
           Revoke
         </Button>
       </span>
     ),
-  };
+    'end',
+  );
   const columns = listColumns(now);
   return (
-    <>
-      <Table
-        label={label}
-        columns={may('developer') ? [...columns, action] : columns}
-        rows={keys.filter(({ endsAt }) => endsAt === null || Date.parse(endsAt) > now)}
-        rowKey="apiID"
-      />
-      {renaming && <RenameKeys pair={renaming} onDone={onEnded} onClose={() => setRenaming(undefined)} />}
-      {ending && (
-        <Confirm
-          title={`Revoke the keys ${ending.name}?`}
-          action="Revoke"
-          onConfirm={() => end(ending)}
-          onClose={() => setEnding(undefined)}
-        >
-          Apps using <code>{ending.apiID}</code> stop working immediately. This cannot be undone.
-        </Confirm>
-      )}
-    </>
+    <Table
+      label={label}
+      columns={may('developer') ? [...columns, action] : columns}
+      rows={keys.filter(({ endsAt }) => endsAt === null || Date.parse(endsAt) > now)}
+      rowKey="apiID"
+    />
   );
 }

@@ -7,6 +7,7 @@ import { fetchOperation } from '../../api/client.ts';
 import { useGet, useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { openDialog } from '../../ui/dialog/dialog.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue, Time } from '../../ui/text/text.tsx';
 import { Card, Empty, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
@@ -31,25 +32,33 @@ export default function ApiSettingsPage() {
   const keys = useGet('/keys');
   const { data, reload } = keys;
   const { data: orderNum } = useLoad('an order', findOrder);
-  const [dialog, setDialog] = useState<'replace' | 'create'>();
-  const [chosen, setChosen] = useState<string>();
   const [issued, setIssued] = useState<NewKeys>();
   const inForce = data?.keys.filter(({ isReplaced }) => !isReplaced) ?? [];
   const mayReplace = may('developer');
+  const isFirst = inForce.length === 0;
   const isReady = issued === undefined && data !== undefined;
-  const close = () => (setDialog(undefined), setChosen(undefined));
   const show = (pair: NewKeys) => {
-    close();
     setIssued(pair);
     reload();
   };
+  const create = () => openDialog(<CreateKeys onIssued={(pair) => show({ ...pair, oldKeysEndAt: null })} />);
+  const replace = (chosen?: string) =>
+    openDialog(
+      <ReplaceKeys
+        replaced={chosen ?? (inForce.find(({ name }) => name === 'default') ?? inForce[0])?.name}
+        isChosen={chosen !== undefined}
+        onIssued={(pair) => show({ ...pair, oldKeysEndAt: isFirst ? null : pair.oldKeysEndAt })}
+      />,
+    );
   return (
     <Page
       title="API Settings"
       description="To call the API, an app needs the team ID, the base URL, an API ID and an API Secret."
       actions={
         mayReplace && (
-          <ReplaceButton isFirst={inForce.length === 0} isReady={isReady} onClick={() => setDialog('replace')} />
+          <Button tone={isFirst ? 'secondary' : 'primary'} icon="keys" disabled={!isReady} onClick={() => replace()}>
+            Replace Keys
+          </Button>
         )
       }
     >
@@ -68,57 +77,26 @@ export default function ApiSettingsPage() {
         description="Use one key pair per app, so that you can see its usage and revoke it alone."
         actions={
           mayReplace && (
-            <CreateButton isFirst={inForce.length === 0} isReady={isReady} onClick={() => setDialog('create')} />
+            <Button tone={isFirst ? 'primary' : 'secondary'} icon="plus" disabled={!isReady} onClick={create}>
+              Create Keys
+            </Button>
           )
         }
       >
         <WhenLoaded from={keys} lines={3}>
           {() =>
-            inForce.length === 0 ? (
+            isFirst ? (
               <NoKeys mayReplace={mayReplace} />
             ) : (
-              <KeyTable
-                label="Valid keys"
-                keys={inForce}
-                onEnded={reload}
-                onReplace={(name) => {
-                  setChosen(name);
-                  setDialog('replace');
-                }}
-              />
+              <KeyTable label="Valid keys" keys={inForce} onEnded={reload} onReplace={replace} />
             )
           }
         </WhenLoaded>
       </Section>
       <OldKeys keys={data?.keys.filter(({ isReplaced }) => isReplaced) ?? []} onEnded={reload} />
-      {dialog === 'create' && <CreateKeys onIssued={(pair) => show({ ...pair, oldKeysEndAt: null })} onClose={close} />}
-      {dialog === 'replace' && (
-        <ReplaceKeys
-          replaced={chosen ?? (inForce.find(({ name }) => name === 'default') ?? inForce[0])?.name}
-          isChosen={chosen !== undefined}
-          onIssued={(pair) => show({ ...pair, oldKeysEndAt: inForce.length > 0 ? pair.oldKeysEndAt : null })}
-          onClose={close}
-        />
-      )}
     </Page>
   );
 }
-
-interface KeyButtonProps {
-  isFirst: boolean;
-  isReady: boolean;
-  onClick: () => void;
-}
-const ReplaceButton = ({ isFirst, isReady, onClick }: KeyButtonProps) => (
-  <Button tone={isFirst ? 'secondary' : 'primary'} icon="keys" disabled={!isReady} onClick={onClick}>
-    Replace Keys
-  </Button>
-);
-const CreateButton = ({ isFirst, isReady, onClick }: KeyButtonProps) => (
-  <Button tone={isFirst ? 'primary' : 'secondary'} icon="plus" disabled={!isReady} onClick={onClick}>
-    Create Keys
-  </Button>
-);
 
 const Connection = ({ teamID, baseURL }: { teamID: string; baseURL: string }) => (
   <Card>

@@ -6,28 +6,24 @@ import { usePages } from '../../api/use-load.ts';
 import { useQuery } from '../../browser/router.tsx';
 import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Select } from '../../ui/form/field.tsx';
+import { Select, type Option } from '../../ui/form/field.tsx';
 import { Empty, Notice, Page } from '../../ui/page.tsx';
-import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { useLive } from '../../ui/table/use-live.ts';
 import { CHANGES_MAX, loadNewer, loadNewest, type Feed } from './feed.ts';
 
 const COLUMNS: readonly TableColumn<Change>[] = [
-  { key: 'key', head: 'Record', cell: ({ key }) => <bdi>{key}</bdi> },
-  { key: 'type', head: 'Type', cell: ({ type }) => KINDS[type].noun },
-  {
-    key: 'change',
-    head: 'Change',
-    cell: ({ change }) => <Badge tone={change === 'created' ? 'good' : 'info'}>{change}</Badge>,
-  },
+  column('Record', ({ key }) => <bdi>{key}</bdi>),
+  column('Type', ({ type }) => KINDS[type].noun),
+  column('Change', ({ change }) => <Badge tone={change === 'created' ? 'good' : 'info'}>{change}</Badge>),
   timeColumn('at', 'Time', 'seconds'),
-  textColumn('operation', 'Operation', { isMono: true }),
+  textColumn('operation', 'Operation', 'mono'),
   textColumn('by', 'Who'),
-  textColumn('seq', 'Number', { align: 'end', isMono: true }),
+  textColumn('seq', 'Number', 'mono end'),
 ];
-const TYPES = [
-  { value: '', label: 'All records' },
-  ...Object.entries(KINDS).map(([value, { label }]) => ({ value, label })),
+const TYPES: readonly Option[] = [
+  ['', 'All records'],
+  ...Object.entries(KINDS).map(([type, { label }]): Option => [type, label]),
 ];
 
 export default function ChangesPage() {

@@ -3,22 +3,20 @@
  */
 import { StatusBadge } from '../../ui/text/text.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 import type { DescribedField, ExplorerOperation } from './contract.ts';
 
 const PARAMETERS: readonly TableColumn<DescribedField>[] = [
-  textColumn('name', 'Name', { isMono: true }),
-  textColumn('place', 'In', { isHiddenOnPhone: true }),
-  { key: 'required', head: 'Required', cell: ({ isRequired }) => (isRequired ? 'yes' : <span class="muted">no</span>) },
-  textColumn('description', 'Meaning', { isWide: true }),
+  textColumn('name', 'Name', 'mono'),
+  textColumn('place', 'In', 'not-on-phone'),
+  column('Required', ({ isRequired }) => (isRequired ? 'yes' : <span class="muted">no</span>)),
+  textColumn('description', 'Meaning', 'wide'),
 ];
 const ERRORS: readonly TableColumn<{ readonly status: number; readonly codes: readonly string[] }>[] = [
-  { key: 'status', head: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
-  {
-    key: 'codes',
-    head: 'Codes',
-    isWide: true,
-    cell: ({ codes }) => (
+  column('Status', ({ status }) => <StatusBadge status={status} />),
+  column(
+    'Codes',
+    ({ codes }) => (
       <ul class="explorer-codes">
         {codes.map((code) => (
           <li key={code}>
@@ -27,7 +25,8 @@ const ERRORS: readonly TableColumn<{ readonly status: number; readonly codes: re
         ))}
       </ul>
     ),
-  },
+    'wide',
+  ),
 ];
 
 export function Reference({ operation }: { operation: ExplorerOperation }) {

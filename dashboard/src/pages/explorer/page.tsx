@@ -51,8 +51,8 @@ function OperationList({ operations, chosen }: { operations: readonly ExplorerOp
           value={chosen}
           onValue={(next) => navigate(pathTo(next))}
           options={[
-            ...(chosen === '' ? [{ value: '', label: 'Choose an operation' }] : []),
-            ...operations.map(({ name, method, summary }) => ({ value: name, label: `${method} · ${summary}` })),
+            ...(chosen === '' ? [['', 'Choose an operation'] as const] : []),
+            ...operations.map(({ name, method, summary }) => [name, `${method} · ${summary}`] as const),
           ]}
         />
       </div>

@@ -14,10 +14,10 @@ import { countOf } from '../../ui/text/text.tsx';
 import { makeFaultFinder, piecesOf, readTable, type CsvTable, type Rejection } from './csv-table.ts';
 
 const TYPES = [
-  { value: 'inventory', label: 'Parts' },
-  { value: 'customers', label: 'Customers' },
-  { value: 'orders', label: 'Orders' },
-  { value: 'lines', label: 'Order lines' },
+  ['inventory', 'Parts'],
+  ['customers', 'Customers'],
+  ['orders', 'Orders'],
+  ['lines', 'Order lines'],
 ] as const;
 const REJECTED_SHOWN = 100;
 
@@ -29,7 +29,7 @@ interface Report extends Omit<ImportView, 'rejected'> {
 
 export default function ImportPage() {
   const [query] = useQuery();
-  const type = useEntry(TYPES.find(({ value }) => value === query.get('type'))?.value ?? 'inventory');
+  const type = useEntry(TYPES.find(([one]) => one === query.get('type'))?.[0] ?? 'inventory');
   const [table, setTable] = useState<CsvTable>();
   const [fault, setFault] = useState<string>();
   const read = (file: File | undefined) => {
@@ -96,7 +96,7 @@ function Match({ type, table }: MatchProps) {
               hint={table.rows[0]!.cells[at]}
               value={fields[at]!}
               onValue={(field) => setChosen(new Map(chosen).set(column, field))}
-              options={['', ...known.keys()].map((value) => ({ value, label: value || 'Leave out' }))}
+              options={['', ...known.keys()].map((name) => [name, name || 'Leave out'])}
             />
           ))}
         </Columns>

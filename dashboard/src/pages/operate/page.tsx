@@ -6,7 +6,7 @@ import { useGet } from '../../api/use-load.ts';
 import { Badge, countOf, KeyValue, Time } from '../../ui/text/text.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { Card, Columns, Figure, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
-import { Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
+import { column, Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
 import { Meter } from '../../ui/text/meter.tsx';
 import { toastError } from '../../ui/toaster.tsx';
 
@@ -140,15 +140,10 @@ const Teams = ({ teams }: { teams: OperateView['teams'] }) => (
       rows={teams}
       rowKey="teamID"
       columns={[
-        textColumn('teamID', 'Team ID', { isMono: true }),
-        textColumn('name', 'Name', { isWide: true }),
+        textColumn('teamID', 'Team ID', 'mono'),
+        textColumn('name', 'Name', 'wide'),
         timeColumn('createdAt', 'Created', 'days'),
-        {
-          key: 'calls',
-          head: 'Calls this month',
-          align: 'end',
-          cell: ({ monthCalls }) => monthCalls.toLocaleString(),
-        },
+        column('Calls this month', ({ monthCalls }: { monthCalls: number }) => monthCalls.toLocaleString(), 'end'),
       ]}
     />
   </Section>

@@ -4,7 +4,7 @@ import { useGet } from '../../api/use-load.ts';
 import { Link } from '../../browser/router.tsx';
 import { useSession } from '../../api/session.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
-import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { labelOf } from '../../records/label.ts';
 import { formatDate } from '../../ui/text/text.tsx';
 
@@ -33,13 +33,11 @@ const show = (field: string, value: string) => (field === 'ORDER_DATE' ? formatD
 
 const COLUMNS: readonly TableColumn<Entry>[] = [
   timeColumn('at', 'Time', 'seconds'),
-  { key: 'what', head: 'What', cell: describe },
+  column('What', describe),
   textColumn('by', 'Who'),
-  {
-    key: 'changes',
-    head: 'Changes',
-    isWide: true,
-    cell: ({ changes }) => (
+  column(
+    'Changes',
+    ({ changes }) => (
       <ul class="changes">
         {changes.map(([field, before, after, line], index) => (
           <li key={index}>
@@ -51,7 +49,8 @@ const COLUMNS: readonly TableColumn<Entry>[] = [
         ))}
       </ul>
     ),
-  },
+    'wide',
+  ),
 ];
 
 /** Example: `<History number="20015" version={tag} />`. Another version loads it again. */

@@ -48,10 +48,9 @@ interface InvoiceProps {
   lines: readonly Values[];
   /** Receives the call that invoices. The form shows its error. */
   onInvoice: (send: () => Promise<AdvancedOrder>) => Promise<void>;
-  onClose: () => void;
 }
 
-export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps) {
+export function InvoiceDialog({ order, lines, onInvoice }: InvoiceProps) {
   const [inputs, setInputs] = useState(() => lines.map(firstInput));
   const tracking = useEntry('');
   const parts = stockedParts(lines);
@@ -62,7 +61,6 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
     setInputs((before) => before.map((input) => ({ ...input, units: writeNumber(units(input.line)) })));
   const send = async () => {
     await onInvoice(() => write('POST', '/orders/invoice', toRequest(order, inputs, tracking.value)));
-    onClose();
     focusHeading(); // The button that opened the dialog no longer exists.
   };
   const linesOf = (units: (input: LineInput) => string) =>
@@ -77,7 +75,6 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
       title={`Invoice order ${order.ORDER_NUMBER}`}
       description="Invoicing takes the units from stock and locks quantities and prices."
       width="wide"
-      onClose={onClose}
       action="Invoice"
       onSubmit={send}
     >

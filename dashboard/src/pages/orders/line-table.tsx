@@ -4,7 +4,6 @@
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
-import { useState } from 'preact/hooks';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { LoadedRecord } from '../../records/records.ts';
@@ -12,6 +11,7 @@ import { useGet } from '../../api/use-load.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge, Money, Text } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
+import { openDialog } from '../../ui/dialog/dialog.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
@@ -36,7 +36,7 @@ function columnsOf(lines: readonly Values[], fields: readonly FieldView[] = []):
 const COLUMNS: readonly TableColumn<Values>[] = [
   fieldColumn('LINE_NUMBER', 'number'),
   { ...fieldColumn('PART_CODE'), cell: (line) => <RecordLink kind="inventory" code={line.PART_CODE ?? ''} /> },
-  { ...fieldColumn('DESCRIPTION'), cell: (line) => <Description line={line} />, isWide: true },
+  { ...fieldColumn('DESCRIPTION'), cell: (line) => <Description line={line} />, look: 'wide' },
   fieldColumn('QUANTITY', 'number'),
   fieldColumn('NUMBER_SHIPPED', 'number'),
   fieldColumn('UNIT_PRICE', 'number'),
@@ -50,7 +50,7 @@ const TOTAL: TableColumn<Values> = {
   key: 'total',
   head: <span title="QUANTITY × UNIT_PRICE, less DISCOUNT">Line total</span>,
   cell: (line) => (line.UNIT_PRICE ? <Money value={amountOf(line)} /> : null),
-  align: 'end',
+  look: 'end',
 };
 const LAST: readonly TableColumn<Values>[] = [
   { ...fieldColumn('SERIAL_NUMBERS'), cell: (line) => <Serials text={line.SERIAL_NUMBERS ?? ''} /> },
@@ -60,25 +60,28 @@ const LAST: readonly TableColumn<Values>[] = [
     cell: (line) => (
       <Copy text={line.LINE_REF_LOCK_CODE ?? ''} label={`Copy LINE_REF_LOCK_CODE of line ${line.LINE_NUMBER}`} />
     ),
-    align: 'end',
+    look: 'end',
   },
 ];
 
 /** Example: `<OrderLines record={record} onDone={reload} />`. */
 export function OrderLines({ record, onDone }: { record: LoadedRecord; onDone: () => void }) {
   const { may } = useSession();
-  const [edited, setEdited] = useState<Values>();
   const { values, lines } = record;
   const columns = columnsOf(lines, useGet('/fields').data?.fields.lines);
   const edit: TableColumn<Values> = {
     key: 'edit',
     head: <span class="hidden">Edit</span>,
     cell: (line) => (
-      <Button size="small" aria-label={`Edit line ${line.LINE_NUMBER}`} onClick={() => setEdited(line)}>
+      <Button
+        size="small"
+        aria-label={`Edit line ${line.LINE_NUMBER}`}
+        onClick={() => openDialog(<LineDialog record={record} line={line} onDone={onDone} />)}
+      >
         Edit
       </Button>
     ),
-    align: 'end',
+    look: 'end',
   };
   const isOpen = may('clerk') && !saysCancelled(values);
   return (
@@ -95,7 +98,6 @@ export function OrderLines({ record, onDone }: { record: LoadedRecord; onDone: (
         }
       />
       <OrderTotals order={values} lines={lines} />
-      {edited && <LineDialog record={record} line={edited} onDone={onDone} onClose={() => setEdited(undefined)} />}
     </Section>
   );
 }

@@ -24,7 +24,7 @@ interface NewLine {
   readonly part: Values | undefined;
 }
 const newLine = (id: number): NewLine => ({ id, PART_CODE: '', QUANTITY: '1', UNIT_PRICE: '', part: undefined });
-const STAGES = FIRST_STAGES.map((value) => ({ value, label: labelStage(value) }));
+const STAGES = FIRST_STAGES.map((stage) => [stage, labelStage(stage)] as const);
 /** A batch has room for the order and this many lines. */
 const LINES_MAX = 99;
 

@@ -1,12 +1,11 @@
 /** The actions on an order besides approving and invoicing: edit, add and change lines, cancel, void, return, print. */
-import { useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { recordPath, useSave, write, type LoadedRecord } from '../../records/records.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { Confirm, FormDialog } from '../../ui/dialog/dialog.tsx';
+import { Confirm, FormDialog, openDialog } from '../../ui/dialog/dialog.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { toast } from '../../ui/toaster.tsx';
@@ -16,9 +15,6 @@ import { ReturnDialog } from './returns.tsx';
 interface ActionsProps {
   record: LoadedRecord;
   onDone: () => void;
-}
-interface DialogProps extends ActionsProps {
-  onClose: () => void;
 }
 
 const HEADER = [
@@ -44,40 +40,35 @@ function openFields(order: Values, openOnInvoice: readonly string[], never: read
 }
 
 /** Example: `<OrderActions record={record} onDone={reload} />`. */
-export function OrderActions({ record, onDone }: ActionsProps) {
+export function OrderActions(order: ActionsProps) {
   const { may } = useSession();
-  const [open, setOpen] = useState<'edit' | 'line' | 'cancel' | 'void' | 'return'>();
-  const { values } = record;
+  const { values } = order.record;
   const number = values.ORDER_NUMBER ?? '';
   const isCancelled = saysCancelled(values);
   const isInvoice = values.ORDER_TYPE === 'invoice';
-  const dialog = { record, onDone, onClose: () => setOpen(undefined) };
   return (
     <>
       <ButtonLink to={`${recordPath('orders', number)}/print`}>Print</ButtonLink>
       {may('clerk') && (
         <>
-          <Button onClick={() => setOpen('edit')}>Edit</Button>
+          <Button onClick={() => openDialog(<EditOrder {...order} />)}>Edit</Button>
           {!isCancelled && !isInvoice && (
             <>
-              <Button onClick={() => setOpen('line')}>Add line</Button>
-              <Button onClick={() => setOpen('cancel')}>Cancel order</Button>
+              <Button onClick={() => openDialog(<LineDialog {...order} />)}>Add line</Button>
+              <Button onClick={() => openDialog(<CancelOrder {...order} />)}>Cancel order</Button>
             </>
           )}
-          {!isCancelled && isInvoice && <Button onClick={() => setOpen('void')}>Void</Button>}
-          {!isCancelled && isInvoice && !values.RETURN_OF && <Button onClick={() => setOpen('return')}>Return</Button>}
+          {!isCancelled && isInvoice && <Button onClick={() => openDialog(<VoidInvoice {...order} />)}>Void</Button>}
+          {!isCancelled && isInvoice && !values.RETURN_OF && (
+            <Button onClick={() => openDialog(<ReturnDialog record={order.record} />)}>Return</Button>
+          )}
         </>
       )}
-      {open === 'edit' && <EditOrder {...dialog} />}
-      {open === 'line' && <LineDialog {...dialog} />}
-      {open === 'cancel' && <CancelOrder {...dialog} />}
-      {open === 'void' && <VoidInvoice {...dialog} />}
-      {open === 'return' && <ReturnDialog {...dialog} />}
     </>
   );
 }
 
-function EditOrder({ record, onDone, onClose }: DialogProps) {
+function EditOrder({ record, onDone }: ActionsProps) {
   const saveOrder = useSave('orders', record);
   const number = record.values.ORDER_NUMBER ?? '';
   const save = async (changed: Values) => {
@@ -93,13 +84,12 @@ function EditOrder({ record, onDone, onClose }: DialogProps) {
       first={HEADER}
       isShown={openFields(record.values, OPEN_ON_INVOICE, ['ORDER_NUMBER', 'ORDER_TYPE'])}
       onSave={save}
-      onClose={onClose}
     />
   );
 }
 
 /** Adds a line to an order, or changes `line`. */
-export function LineDialog({ record, line, onDone, onClose }: DialogProps & { line?: Values }) {
+export function LineDialog({ record, line, onDone }: ActionsProps & { line?: Values }) {
   const saveOrder = useSave('orders', record);
   const number = record.values.ORDER_NUMBER ?? '';
   const save = async (changed: Values) => {
@@ -122,12 +112,11 @@ export function LineDialog({ record, line, onDone, onClose }: DialogProps & { li
       ])}
       action={line ? 'Save' : 'Add'}
       onSave={save}
-      onClose={onClose}
     />
   );
 }
 
-function CancelOrder({ record: { values, tag }, onDone, onClose }: DialogProps) {
+function CancelOrder({ record: { values, tag }, onDone }: ActionsProps) {
   const number = values.ORDER_NUMBER ?? '';
   const cancel = async () => {
     await write('POST', '/orders/cancel', { ORDER_NUMBER: number }, { 'if-match': tag });
@@ -135,20 +124,19 @@ function CancelOrder({ record: { values, tag }, onDone, onClose }: DialogProps) 
     onDone();
   };
   return (
-    <Confirm title={`Cancel order ${number}?`} action="Cancel order" onConfirm={cancel} onClose={onClose}>
+    <Confirm title={`Cancel order ${number}?`} action="Cancel order" onSubmit={cancel}>
       Its reserved stock is released. Then only its notes can be changed.
     </Confirm>
   );
 }
 
-function VoidInvoice({ record: { values, tag }, onDone, onClose }: DialogProps) {
+function VoidInvoice({ record: { values, tag }, onDone }: ActionsProps) {
   const reason = useEntry('');
   const number = values.ORDER_NUMBER ?? '';
   const send = async () => {
     await write('POST', '/orders/void', { ORDER_NUMBER: number, REASON: reason.value }, { 'if-match': tag });
     toast('Voided');
     onDone();
-    onClose();
     focusHeading();
   };
   return (
@@ -158,7 +146,6 @@ function VoidInvoice({ record: { values, tag }, onDone, onClose }: DialogProps) 
       action="Void"
       tone="danger"
       onSubmit={send}
-      onClose={onClose}
     >
       <TextField label="Reason" name="REASON" autofocus maxLength={500} {...reason} />
     </FormDialog>

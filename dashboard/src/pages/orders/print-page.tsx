@@ -25,14 +25,14 @@ export default function PrintPage() {
   const isReturn = Boolean(order.data?.values.RETURN_OF);
   const title = stage === undefined || stage === 'sales_order' ? 'Order confirmation' : labelStage(stage);
   const sheets = [
-    { value: 'slip', label: isReturn ? 'Return slip' : 'Packing slip' },
-    { value: 'invoice', label: isReturn ? 'Credit note' : title },
+    ['slip', isReturn ? 'Return slip' : 'Packing slip'],
+    ['invoice', isReturn ? 'Credit note' : title],
   ] as const;
-  const sheet = sheets[query.get('sheet') === 'invoice' ? 1 : 0];
+  const [sheet, label] = sheets[query.get('sheet') === 'invoice' ? 1 : 0];
   if (order.error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
   return (
     <Page
-      title={`${sheet.label} ${number}`}
+      title={`${label} ${number}`}
       description={tenant.name}
       actions={
         <>
@@ -40,7 +40,7 @@ export default function PrintPage() {
             label="Sheet"
             isLabelHidden
             name="sheet"
-            value={sheet.value}
+            value={sheet}
             onValue={(value) => setQuery({ sheet: value }, { replace: true })}
             options={sheets}
           />
@@ -51,9 +51,7 @@ export default function PrintPage() {
         </>
       }
     >
-      <WhenLoaded from={order}>
-        {(record) => <Sheet record={record} hasPrices={sheet.value === 'invoice'} />}
-      </WhenLoaded>
+      <WhenLoaded from={order}>{(record) => <Sheet record={record} hasPrices={sheet === 'invoice'} />}</WhenLoaded>
     </Page>
   );
 }

@@ -39,13 +39,7 @@ export function Returns({ number }: { number: string }) {
   );
 }
 
-interface ReturnProps {
-  record: LoadedRecord;
-  onClose: () => void;
-}
-
-export function ReturnDialog({ record, onClose }: ReturnProps) {
-  const { values, lines, tag } = record;
+export function ReturnDialog({ record: { values, lines, tag } }: { record: LoadedRecord }) {
   const number = values.ORDER_NUMBER ?? '';
   const returns = useReturns(number);
   const [typed, setTyped] = useState<Readonly<Record<string, Values>>>({});
@@ -72,7 +66,6 @@ export function ReturnDialog({ record, onClose }: ReturnProps) {
       width="wide"
       action="Return"
       onSubmit={send}
-      onClose={onClose}
     >
       <WhenLoaded from={returns}>
         {(found) =>

@@ -12,7 +12,7 @@ import { ApiCall } from '../../records/api-call.tsx';
 import { Badge, None, shorten, StageBadge } from '../../ui/text/text.tsx';
 import { Section, WhenLoaded, type Tone } from '../../ui/page.tsx';
 import { RecordLink } from '../../records/field-column.tsx';
-import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 
 const STATES: Readonly<Record<Comparison['state'], readonly [label: string, tone: Tone]>> = {
   unknown: ['No records', 'neutral'],
@@ -56,20 +56,16 @@ function ComparisonTable({ records, number }: { records: readonly StorefrontOrde
         rowClass={(row) => (row === total ? 'total' : undefined)}
         rowKey="key"
         columns={[
-          {
-            key: 'part',
-            head: 'Part',
-            cell: (row) => (row === total ? <Sum state={state} /> : <Part row={row} />),
-          },
-          textColumn('ordered', 'Ordered', { align: 'end' }),
-          textColumn('shipped', 'Shipped', { align: 'end' }),
-          textColumn('invoiced', 'Invoiced', { align: 'end' }),
-          textColumn('open', 'Open', { align: 'end' }),
+          column('Part', (row: PartRow) => (row === total ? <Sum state={state} /> : <Part row={row} />)),
+          textColumn('ordered', 'Ordered', 'end'),
+          textColumn('shipped', 'Shipped', 'end'),
+          textColumn('invoiced', 'Invoiced', 'end'),
+          textColumn('open', 'Open', 'end'),
           ...records.map((record, index): TableColumn<PartRow> => ({
             key: `record ${index}`,
             head: <RecordHead record={record} isHere={record.pims_order_number === number} />,
             cell: (row) => <RecordCell row={row} index={index} isCounted={isBinding(record)} />,
-            align: 'end',
+            look: 'end',
           })),
         ]}
       />

@@ -2,7 +2,6 @@
  * Approves and invoices an order, or explains why that is not possible. Loads the stock first, so that the page can
  * show how it changes.
  */
-import { useState } from 'preact/hooks';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import {
   loadRecord,
@@ -14,7 +13,7 @@ import {
 } from '../../records/records.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog/dialog.tsx';
+import { Confirm, openDialog } from '../../ui/dialog/dialog.tsx';
 import { shorten } from '../../ui/text/text.tsx';
 import { InvoiceDialog } from './invoice-dialog.tsx';
 import { stockedParts, unitsOf } from '../../records/lines/stock-table.tsx';
@@ -47,9 +46,7 @@ export function useObstacle({ values, lines }: LoadedRecord): string | undefined
 export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
   const { values, lines } = record;
   const { may } = useSession();
-  const [open, setOpen] = useState<'approve' | 'invoice'>();
   const obstacle = useObstacle(record);
-  const close = () => setOpen(undefined);
   const take = async (send: () => Promise<AdvancedOrder>) => {
     const parts = stockedParts(lines);
     const stockBefore = await loadStock(parts);
@@ -60,10 +57,15 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
   const approve = () => take(() => write('POST', '/orders/approve', { ORDER_NUMBER: values.ORDER_NUMBER ?? '' }));
   if (saysCancelled(values)) return null;
   const isApprovable = values.ORDER_TYPE === 'worksheet' || values.ORDER_TYPE === 'quote';
+  const approval = (
+    <Confirm title={`Approve order ${values.ORDER_NUMBER}?`} action="Approve" tone="primary" onSubmit={approve}>
+      <Commitment record={record} />
+    </Confirm>
+  );
   return (
     <>
       {isApprovable && (
-        <Button tone="primary" disabled={!may('clerk')} onClick={() => setOpen('approve')}>
+        <Button tone="primary" disabled={!may('clerk')} onClick={() => openDialog(approval)}>
           Approve
         </Button>
       )}
@@ -71,23 +73,11 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
         <Button
           tone={isApprovable ? 'secondary' : 'primary'}
           disabled={obstacle !== undefined}
-          onClick={() => setOpen('invoice')}
+          onClick={() => openDialog(<InvoiceDialog order={values} lines={lines} onInvoice={take} />)}
         >
           Invoice
         </Button>
       )}
-      {open === 'approve' && (
-        <Confirm
-          title={`Approve order ${values.ORDER_NUMBER}?`}
-          action="Approve"
-          tone="primary"
-          onConfirm={approve}
-          onClose={close}
-        >
-          <Commitment record={record} />
-        </Confirm>
-      )}
-      {open === 'invoice' && <InvoiceDialog order={values} lines={lines} onInvoice={take} onClose={close} />}
     </>
   );
 }

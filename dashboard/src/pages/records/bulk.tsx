@@ -4,7 +4,7 @@ import { recordPath, write } from '../../records/records.ts';
 import { toApiError, useLoad } from '../../api/use-load.ts';
 import { Link } from '../../browser/router.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog/dialog.tsx';
+import { Confirm, openDialog } from '../../ui/dialog/dialog.tsx';
 import { Notice, WhenLoaded } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import type { BulkOrders } from './bulk-orders.tsx';
@@ -24,7 +24,6 @@ interface BulkProps {
 
 /** Example: `<BulkActions selected={numbers} onDone={reload} />`. */
 export function BulkActions({ selected, onDone }: BulkProps) {
-  const [action, setAction] = useState<Action>();
   const [results, setResults] = useState<readonly Result[]>([]);
   const [progress, setProgress] = useState<string>();
   const isStopped = useRef(false);
@@ -47,6 +46,21 @@ export function BulkActions({ selected, onDone }: BulkProps) {
     setResults(done);
     onDone();
   };
+  const confirm = (action: Action) => (
+    <Confirm
+      title={`${action} ${countOf(selected.length, 'order')}?`}
+      action={action}
+      tone="primary"
+      onSubmit={() => void run(action)}
+    >
+      <p>
+        {action === 'Approve'
+          ? 'They become sales orders and reserve stock.'
+          : 'This takes all open units from stock and locks quantities and prices.'}
+      </p>
+      <Summary numbers={selected} isShipped={action === 'Invoice'} />
+    </Confirm>
+  );
   const failed = results.filter(([, fault]) => fault !== undefined);
   return (
     <>
@@ -62,7 +76,7 @@ export function BulkActions({ selected, onDone }: BulkProps) {
         <div class="bulk" role="group" aria-label="Selected orders">
           <span>{countOf(selected.length, 'order')} selected</span>
           {(Object.keys(ACTIONS) as Action[]).map((name) => (
-            <Button key={name} size="small" onClick={() => setAction(name)}>
+            <Button key={name} size="small" onClick={() => openDialog(confirm(name))}>
               {name} selected
             </Button>
           ))}
@@ -81,22 +95,6 @@ export function BulkActions({ selected, onDone }: BulkProps) {
             ))}
           </ul>
         </Notice>
-      )}
-      {action && (
-        <Confirm
-          title={`${action} ${countOf(selected.length, 'order')}?`}
-          action={action}
-          tone="primary"
-          onConfirm={() => void run(action)}
-          onClose={() => setAction(undefined)}
-        >
-          <p>
-            {action === 'Approve'
-              ? 'They become sales orders and reserve stock.'
-              : 'This takes all open units from stock and locks quantities and prices.'}
-          </p>
-          <Summary numbers={selected} isShipped={action === 'Invoice'} />
-        </Confirm>
       )}
     </>
   );

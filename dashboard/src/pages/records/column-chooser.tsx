@@ -8,8 +8,8 @@ import { KINDS, type Kind } from '../../records/records.ts';
 import { loadChoice, saveChoice } from '../../browser/device.ts';
 import { Actions, Button } from '../../ui/button.tsx';
 import { labelOf } from '../../records/label.ts';
-import { Dialog, DialogButton } from '../../ui/dialog/dialog.tsx';
-import { Checkbox } from '../../ui/form/field.tsx';
+import { Dialog, openDialog, useClose } from '../../ui/dialog/dialog.tsx';
+import { Checkbox, useEntry } from '../../ui/form/field.tsx';
 
 const storageKey = (kind: Kind) => `storeroom.columns.${kind}`;
 
@@ -36,43 +36,49 @@ interface ColumnChooserProps {
   onColumns: (columns: readonly string[] | undefined) => void;
 }
 
-export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChooserProps) {
-  const { key } = KINDS[kind];
+export const ColumnChooser = (columns: ColumnChooserProps) => (
+  <Button
+    icon="fields"
+    disabled={columns.fields.length === 0}
+    onClick={() => openDialog(<ColumnDialog {...columns} />)}
+  >
+    Columns
+  </Button>
+);
+
+function ColumnDialog({ kind, fields, columns, onColumns }: ColumnChooserProps) {
+  const { key, columns: defaults } = KINDS[kind];
+  const chosen = useEntry(columns);
+  const change = (next: readonly string[] | undefined) => {
+    chosen.onValue(next ?? defaults);
+    onColumns(next);
+  };
   const toggle = (name: string, isShown: boolean) =>
-    onColumns(isShown ? [...columns, name] : columns.filter((column) => column !== name));
+    change(isShown ? [...chosen.value, name] : chosen.value.filter((column) => column !== name));
   return (
-    <DialogButton
-      icon="fields"
-      disabled={fields.length === 0}
-      dialog={(close) => (
-        <Dialog
-          title="Columns"
-          description="Your choice is saved on this device. New columns are added at the end."
-          width="wide"
-          onClose={close}
-        >
-          <div class="column-list">
-            {fields.map(({ name }) => (
-              <Checkbox
-                key={name}
-                name={name}
-                label={<span title={name}>{labelOf(name, kind)}</span>}
-                disabled={name === key}
-                isChecked={columns.includes(name)}
-                onChecked={(isShown) => toggle(name, isShown)}
-              />
-            ))}
-          </div>
-          <Actions>
-            <Button onClick={() => onColumns(undefined)}>Reset</Button>
-            <Button tone="primary" onClick={close}>
-              Done
-            </Button>
-          </Actions>
-        </Dialog>
-      )}
+    <Dialog
+      title="Columns"
+      description="Your choice is saved on this device. New columns are added at the end."
+      width="wide"
     >
-      Columns
-    </DialogButton>
+      <div class="column-list">
+        {fields.map(({ name }) => (
+          <Checkbox
+            key={name}
+            name={name}
+            label={<span title={name}>{labelOf(name, kind)}</span>}
+            disabled={name === key}
+            isChecked={chosen.value.includes(name)}
+            onChecked={(isShown) => toggle(name, isShown)}
+          />
+        ))}
+      </div>
+      <Actions>
+        <Button onClick={() => change(undefined)}>Reset</Button>
+        <Button tone="primary" onClick={useClose()}>
+          Done
+        </Button>
+      </Actions>
+    </Dialog>
   );
 }

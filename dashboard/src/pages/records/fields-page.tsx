@@ -10,21 +10,21 @@ import { useQuery } from '../../browser/router.tsx';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
-import { DialogButton, FormDialog } from '../../ui/dialog/dialog.tsx';
+import { FormDialog, openDialog } from '../../ui/dialog/dialog.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Select, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Empty, Page, Toolbar } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 type NewField = BodyOf<'POST /fields'>;
 
-const RECORD_TYPES: readonly { value: RecordType; label: string; noun: string }[] = [
-  { value: 'orders', label: 'Orders', noun: 'orders' },
-  { value: 'lines', label: 'Lines', noun: 'lines of orders' },
-  { value: 'customers', label: 'Customers', noun: 'customers' },
-  { value: 'inventory', label: 'Inventory', noun: 'inventory items' },
+const RECORD_TYPES: readonly (readonly [type: RecordType, label: string, noun: string])[] = [
+  ['orders', 'Orders', 'orders'],
+  ['lines', 'Lines', 'lines of orders'],
+  ['customers', 'Customers', 'customers'],
+  ['inventory', 'Inventory', 'inventory items'],
 ];
 const DESCRIPTION =
   'Read-only fields are set by Storeroom. “is exactly” is fast on indexed fields, “contains” on searched fields.';
@@ -38,14 +38,9 @@ const FORMATS: Readonly<Record<FieldView['type'], string>> = {
 const TYPES: readonly NewField['type'][] = ['text', 'number', 'date', 'flag'];
 
 const COLUMNS: readonly TableColumn<FieldView>[] = [
-  {
-    key: 'name',
-    head: 'Name',
-    isMono: true,
-    cell: ({ name }) => <CopyText text={name} label={`Copy ${name}`} />,
-  },
-  { key: 'type', head: 'Type', cell: ({ type }) => FORMATS[type] },
-  { key: 'marks', head: 'Properties', isWide: true, cell: (field) => <Marks field={field} /> },
+  column('Name', ({ name }) => <CopyText text={name} label={`Copy ${name}`} />, 'mono'),
+  column('Type', ({ type }) => FORMATS[type]),
+  column('Properties', (field) => <Marks field={field} />, 'wide'),
 ];
 
 const Marks = ({ field }: { field: FieldView }) => (
@@ -62,20 +57,20 @@ export default function FieldsPage() {
   const [query, setQuery] = useQuery();
   const dictionary = useGet('/fields');
   const { data, reload } = dictionary;
-  const shown = RECORD_TYPES.find(({ value }) => value === query.get('of'))?.value ?? 'orders';
+  const [shown, , noun] = RECORD_TYPES.find(([type]) => type === query.get('of')) ?? RECORD_TYPES[0]!;
   return (
     <Page
       title="Fields"
       description={DESCRIPTION}
       actions={
         may('developer') ? (
-          <DialogButton
+          <Button
             icon="plus"
             tone="primary"
-            dialog={(close) => <AddField recordType={shown} onClose={close} onAdded={reload} />}
+            onClick={() => openDialog(<AddField recordType={shown} noun={noun} onAdded={reload} />)}
           >
             Add field
-          </DialogButton>
+          </Button>
         ) : (
           <span class="muted small">You are a {user.role}. Developers and owners can add fields.</span>
         )
@@ -85,10 +80,10 @@ export default function FieldsPage() {
         label="Record types"
         selected={shown}
         onSelect={(id) => setQuery({ of: id === 'orders' ? null : id }, { replace: true })}
-        tabs={RECORD_TYPES.map(({ value, label }) => ({
-          id: value,
-          label: data ? `${label} (${data.fields[value].length})` : label,
-          content: () => <FieldTable key={value} from={dictionary} fields={data?.fields[value]} />,
+        tabs={RECORD_TYPES.map(([type, label]) => ({
+          id: type,
+          label: data ? `${label} (${data.fields[type].length})` : label,
+          content: () => <FieldTable key={type} from={dictionary} fields={data?.fields[type]} />,
         }))}
       />
     </Page>
@@ -141,30 +136,24 @@ function FieldTable({ from, fields }: FieldTableProps) {
   );
 }
 
-function AddField({
-  recordType,
-  onClose,
-  onAdded,
-}: {
+interface AddFieldProps {
   recordType: RecordType;
-  onClose: () => void;
+  noun: string;
   onAdded: () => void;
-}) {
+}
+function AddField({ recordType, noun, onAdded }: AddFieldProps) {
   const [name, setName] = useState('');
   const type = useEntry<NewField['type']>('text');
-  const noun = RECORD_TYPES.find(({ value }) => value === recordType)?.noun ?? '';
   const add = async () => {
     // The error names the new field of the record. In this form, it belongs to the field `name`.
     await rewordError(post('/fields', { recordType, name, type: type.value }), 'COMMAND_REFUSED', { field: 'name' });
     toast(`Field ${name} added`);
     onAdded();
-    onClose();
   };
   return (
     <FormDialog
       title={`Add a field to ${noun}`}
       description="Fields cannot be renamed or deleted."
-      onClose={onClose}
       action="Add field"
       onSubmit={add}
     >
@@ -183,7 +172,7 @@ function AddField({
         onValue={(text) => setName(text.toUpperCase())}
         hint="Use up to 63 uppercase letters, digits and _, starting with a letter, such as GIFT_NOTE."
       />
-      <Select label="Type" name="type" {...type} options={TYPES.map((value) => ({ value, label: FORMATS[value] }))} />
+      <Select label="Type" name="type" {...type} options={TYPES.map((one) => [one, FORMATS[one]])} />
     </FormDialog>
   );
 }

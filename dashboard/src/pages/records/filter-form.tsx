@@ -22,7 +22,7 @@ import type { Kind } from '../../records/records.ts';
 import { useQuery } from '../../browser/router.tsx';
 import { labelStage, toIsoDate } from '../../ui/text/text.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { Select, TextField } from '../../ui/form/field.tsx';
+import { Select, TextField, type Option } from '../../ui/form/field.tsx';
 import { labelOf } from '../../records/label.ts';
 import { Notice } from '../../ui/page.tsx';
 
@@ -175,10 +175,10 @@ interface FilterRowProps {
 }
 
 const DAY_OPERATORS: readonly string[] = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'between'];
-const STAGE_CHOICES = STAGES.map((stage) => ({ value: stage as string, label: labelStage(stage) }));
-const FLAG_CHOICES = [
-  { value: 'Y', label: 'Yes' },
-  { value: 'N', label: 'No' },
+const STAGE_CHOICES = STAGES.map((stage): Option => [stage, labelStage(stage)]);
+const FLAG_CHOICES: readonly Option[] = [
+  ['Y', 'Yes'],
+  ['N', 'No'],
 ];
 
 function FilterRow({ row, kind, fields, index, list, error, onChange, onRemove }: FilterRowProps) {
@@ -199,10 +199,10 @@ function FilterRow({ row, kind, fields, index, list, error, onChange, onRemove }
         <Select
           {...named('Conjunction')}
           value={row.conjunction}
-          onValue={(conjunction) => onChange({ conjunction: conjunction === 'OR' ? 'OR' : 'AND' })}
+          onValue={(conjunction) => onChange({ conjunction })}
           options={[
-            { value: 'AND', label: 'AND' },
-            { value: 'OR', label: 'OR' },
+            ['AND', 'AND'],
+            ['OR', 'OR'],
           ]}
         />
       )}
@@ -221,14 +221,14 @@ function FilterRow({ row, kind, fields, index, list, error, onChange, onRemove }
         {...named('Match')}
         value={row.op}
         onValue={(op) => isOperator(op) && onChange({ op })}
-        options={Object.entries(OPERATORS).map(([value, label]) => ({ value, label }))}
+        options={Object.entries(OPERATORS)}
       />
       {choices && (row.op === 'eq' || row.op === 'ne') ? (
         <Select
           {...named('Value')}
           value={row.value}
           onValue={(value) => onChange({ value })}
-          options={[{ value: '', label: 'Choose' }, ...choices]}
+          options={[['', 'Choose'], ...choices]}
         />
       ) : takesValue(row.op) ? (
         <FilterValues

@@ -167,7 +167,7 @@ const selectColumn = (
       }
     />
   ),
-  align: 'end',
+  look: 'end',
 });
 
 /** Parses the sort of the address, such as `-CREATE_DATE`. The second click on a head sorts in descending order. */

@@ -2,7 +2,6 @@
  * The stock of one part: the actions of people, its ledger, and the orders that wait for it. The dialog receives,
  * counts or adjusts the part, or sets the units on order, and shows the new stock before it sends the action.
  */
-import { useState } from 'preact/hooks';
 import type { MovementsView, WaitingView } from '../../../../src/http/dashboard/interface.ts';
 import { addDecimals, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
@@ -12,49 +11,44 @@ import { recordPath, write } from '../../records/records.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
 import { RecordLink } from '../../records/field-column.tsx';
 import { Button } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/dialog/dialog.tsx';
+import { FormDialog, openDialog } from '../../ui/dialog/dialog.tsx';
 import { NumberField, TextArea, TextField, useEntry } from '../../ui/form/field.tsx';
 import { readNumber, takeNumber } from '../../ui/form/number.ts';
 import { Empty, Section } from '../../ui/page.tsx';
-import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { Badge, Day, Text } from '../../ui/text/text.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 type Movement = MovementsView['movements'][number];
 
 /** The buttons of a part, for clerks. Example: `<StockActions part={values} onDone={reload} />`. */
-export function StockActions({ part, onDone }: { part: Values; onDone: () => void }) {
-  const [action, setAction] = useState<Action>();
-  return (
-    <>
-      {(Object.keys(ACTIONS) as Action[]).map((name) => (
-        <Button key={name} onClick={() => setAction(name)}>
-          {ACTIONS[name].title}
-        </Button>
-      ))}
-      {action && <StockDialog action={action} part={part} onDone={onDone} onClose={() => setAction(undefined)} />}
-    </>
-  );
-}
+export const StockActions = (stock: { part: Values; onDone: () => void }) => (
+  <>
+    {(Object.keys(ACTIONS) as Action[]).map((name) => (
+      <Button key={name} onClick={() => openDialog(<StockDialog action={name} {...stock} />)}>
+        {ACTIONS[name].title}
+      </Button>
+    ))}
+  </>
+);
 
 const LEDGER: readonly TableColumn<Movement>[] = [
   timeColumn('at', 'Time'),
-  { key: 'kind', head: 'What', cell: ({ kind }) => kind[0]!.toUpperCase() + kind.slice(1) },
-  { key: 'quantity', head: 'Units', align: 'end', cell: ({ quantity }) => signed(quantity) },
-  { key: 'after', head: 'On hand', align: 'end', cell: ({ before, after }) => `${before} → ${after}` },
-  { key: 'order', head: 'Order', cell: ({ orderNumber }) => <RecordLink kind="orders" code={orderNumber} /> },
+  column('What', ({ kind }) => kind[0]!.toUpperCase() + kind.slice(1)),
+  column('Units', ({ quantity }) => signed(quantity), 'end'),
+  column('On hand', ({ before, after }) => `${before} → ${after}`, 'end'),
+  column('Order', ({ orderNumber }) => <RecordLink kind="orders" code={orderNumber} />),
   textColumn('by', 'Who'),
-  {
-    key: 'reason',
-    head: 'Reason',
-    isWide: true,
-    cell: ({ reason, serials }) => <Text value={[reason, serials.join(', ')].filter(Boolean).join(' · ')} />,
-  },
+  column(
+    'Reason',
+    ({ reason, serials }) => <Text value={[reason, serials.join(', ')].filter(Boolean).join(' · ')} />,
+    'wide',
+  ),
 ];
 
 /** Example: `<Ledger partCode="11" version={tag} />`. Another version loads it again. */
 export function Ledger({ partCode, version }: { partCode: string; version: string }) {
-  const list = usePages<number, MovementsView>(`${partCode} ${version}`, (before, signal) =>
+  const list = usePages(`${partCode} ${version}`, (before: number | undefined, signal) =>
     get('/stock/movements', { PART_CODE: partCode, before }, signal),
   );
   return (
@@ -75,14 +69,12 @@ export function Ledger({ partCode, version }: { partCode: string; version: strin
 
 const WAITING: readonly TableColumn<WaitingView>[] = [
   textColumn('ORDER_NUMBER', 'Order'),
-  { key: 'ORDER_DATE', head: 'Date', cell: (order) => <Day value={order.ORDER_DATE} /> },
-  { key: 'customer', head: 'Customer', isWide: true, cell: (order) => <bdi>{order.BNAME || order.CUSTOMER_CODE}</bdi> },
-  textColumn('quantity', 'Units', { align: 'end' }),
-  {
-    key: 'fill',
-    head: 'Stock',
-    cell: ({ canFill }) => <Badge tone={canFill ? 'good' : 'warn'}>{canFill ? 'Can be shipped' : 'Short'}</Badge>,
-  },
+  column('Date', (order) => <Day value={order.ORDER_DATE} />),
+  column('Customer', (order) => <bdi>{order.BNAME || order.CUSTOMER_CODE}</bdi>, 'wide'),
+  textColumn('quantity', 'Units', 'end'),
+  column('Stock', ({ canFill }) => (
+    <Badge tone={canFill ? 'good' : 'warn'}>{canFill ? 'Can be shipped' : 'Short'}</Badge>
+  )),
 ];
 
 /** Example: `<WaitingOrders partCode="11" version={tag} />`. */
@@ -123,10 +115,9 @@ interface StockDialogProps {
   action: Action;
   part: Values;
   onDone: () => void;
-  onClose: () => void;
 }
 
-function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
+function StockDialog({ action, part, onDone }: StockDialogProps) {
   const quantity = useEntry('');
   const typed = useEntry('');
   const reason = useEntry('');
@@ -150,10 +141,9 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
       toast(`${done.QTY_ONHAND} on hand`);
     }
     onDone();
-    onClose();
   };
   return (
-    <FormDialog title={`${title} ${PART_CODE}`} description={about} action={title} onSubmit={send} onClose={onClose}>
+    <FormDialog title={`${title} ${PART_CODE}`} description={about} action={title} onSubmit={send}>
       <NumberField
         label={units}
         name={name}

@@ -10,8 +10,8 @@ import { useParams } from '../../browser/router.tsx';
 import { useSession } from '../../api/session.tsx';
 import { ApiCall } from '../../records/api-call.tsx';
 import { Badge, shorten } from '../../ui/text/text.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
-import { DialogButton } from '../../ui/dialog/dialog.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { openDialog } from '../../ui/dialog/dialog.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { Card, Columns, Empty, Figure, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { ADDRESS_FIELDS, Addresses, FieldList, NoRecord, OtherFields } from '../../records/record-fields.tsx';
@@ -81,9 +81,7 @@ interface ActionsProps {
 const Actions = ({ kind, record, onDone }: ActionsProps) => (
   <>
     {kind === 'inventory' && <StockActions part={record.values} onDone={onDone} />}
-    <DialogButton dialog={(close) => <EditRecord kind={kind} record={record} onDone={onDone} onClose={close} />}>
-      Edit
-    </DialogButton>
+    <Button onClick={() => openDialog(<EditRecord kind={kind} record={record} onDone={onDone} />)}>Edit</Button>
   </>
 );
 

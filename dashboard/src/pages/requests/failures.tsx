@@ -4,7 +4,7 @@ import { useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../browser/router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
-import { Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
+import { column, Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
 import { None } from '../../ui/text/text.tsx';
 
 /** Example: `<Failures rows={requests} />`; each button filters by its code. */
@@ -44,9 +44,9 @@ export function Rejected() {
         rowKey={({ at, client, path }) => `${at} ${client} ${path}`}
         columns={[
           timeColumn('at', 'Time', 'seconds'),
-          { key: 'path', head: 'Call', isMono: true, cell: ({ method, path }) => `${method} ${path}` },
-          { key: 'id', head: 'API ID', isMono: true, cell: ({ apiID }) => (apiID === '' ? <None /> : `${apiID}…`) },
-          textColumn('client', 'Client', { isMono: true }),
+          column('Call', ({ method, path }: Record<'method' | 'path', string>) => `${method} ${path}`, 'mono'),
+          column('API ID', ({ apiID }: { apiID: string }) => (apiID === '' ? <None /> : `${apiID}…`), 'mono'),
+          textColumn('client', 'Client', 'mono'),
         ]}
         empty={<Empty title="No calls with wrong credentials" />}
       />

@@ -11,54 +11,49 @@ import { useSession } from '../../api/session.tsx';
 import { Badge, countOf, formatDuration, None, StatusBadge, Time } from '../../ui/text/text.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { Empty, Notice, Page } from '../../ui/page.tsx';
-import { LoadMore, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, LoadMore, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { toRequestsQuery, isNarrowed, parseSearch } from './search.ts';
 import { RequestFilters } from './search-form.tsx';
 import { Failures, Rejected } from './failures.tsx';
-import { findKept, useKeeping } from './kept-list.ts';
 import { mergeNewest } from './merge-newest.ts';
+import { findPages, usePlace } from '../../ui/table/place.ts';
 import { useLive } from '../../ui/table/use-live.ts';
 
 const COLUMNS: readonly TableColumn<RequestView>[] = [
   timeColumn('at', 'Time', 'milliseconds'),
-  { key: 'status', head: 'Status', cell: ({ httpStatus }) => <StatusBadge status={httpStatus} /> },
-  {
-    key: 'operation',
-    head: 'Operation',
-    isMono: true,
-    cell: ({ operation, explorerUser }) => (
+  column('Status', ({ httpStatus }) => <StatusBadge status={httpStatus} />),
+  column(
+    'Operation',
+    ({ operation, explorerUser }) => (
       <>
         {operation} {explorerUser !== null && <Badge>explorer</Badge>}
       </>
     ),
-  },
-  {
-    key: 'key',
-    head: 'Key',
-    cell: ({ keyName, explorerUser }) => keyName ?? (explorerUser !== null ? 'Explorer' : <None />),
-  },
-  { key: 'duration', head: 'Duration', align: 'end', cell: ({ milliseconds }) => formatDuration(milliseconds) },
-  { key: 'code', head: 'Error code', isMono: true, cell: ({ code }) => code ?? <None /> },
-  textColumn('client', 'Client', { isMono: true }),
-  textColumn('requestID', 'Request ID', { isMono: true }),
+    'mono',
+  ),
+  column('Key', ({ keyName, explorerUser }) => keyName ?? (explorerUser !== null ? 'Explorer' : <None />)),
+  column('Duration', ({ milliseconds }) => formatDuration(milliseconds), 'end'),
+  column('Error code', ({ code }) => code ?? <None />, 'mono'),
+  textColumn('client', 'Client', 'mono'),
+  textColumn('requestID', 'Request ID', 'mono'),
 ];
 
 export default function RequestListPage() {
   const [query, setQuery] = useQuery();
   const { user, tenant, may } = useSession();
   const filter = parseSearch(query);
-  const key = `requests ${tenant.teamID} ${user.email} ${JSON.stringify(filter)}`;
-  const [before] = useState(() => findKept(key));
+  const owner = `${tenant.teamID} ${user.email}`;
+  const [kept] = useState(() => findPages<RequestsView>(owner));
   const from = useRef('');
-  const list = usePages<string, RequestsView>(
-    key,
-    (next, signal) => {
+  const list = usePages(
+    `${owner} ${JSON.stringify(filter)}`,
+    (next: string | undefined, signal) => {
       const asked = toRequestsQuery(filter, Date.now());
       // Older pages are from the same period as the first page, not from an hour that ends now.
       if (next === undefined || from.current === '') from.current = asked.from ?? '';
       return get('/requests', { ...asked, from: from.current, cursor: next }, signal);
     },
-    before?.pages,
+    kept,
   );
   const { pages, isLoading, more, reload, setPages } = list;
   const isLive = query.get('live') === '1';
@@ -69,14 +64,14 @@ export default function RequestListPage() {
     if (added.length > 0) setPages((now) => mergeNewest(now, newest).pages);
     return added;
   });
-  useKeeping(key, query.toString(), pages, before);
+  usePlace(pages.length > 0, pages, owner);
   const rows = pages.flatMap(({ requests }) => requests);
   const last = pages.at(-1);
-  const kept = last === undefined ? '' : ` in the last ${countOf(last.keptDays, 'day')}`;
+  const period = last === undefined ? '' : ` in the last ${countOf(last.keptDays, 'day')}`;
   return (
     <Page
       title="Requests"
-      description={`The page lists the calls to operations${kept}, with valid keys or from the explorer.`}
+      description={`The page lists the calls to operations${period}, with valid keys or from the explorer.`}
       actions={
         <>
           <Refresh isBusy={isLoading && pages.length > 0} onClick={reload} />

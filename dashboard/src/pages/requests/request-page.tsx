@@ -12,7 +12,7 @@ import { useSession, type UserSession } from '../../api/session.tsx';
 import { formatDuration, KeyValue, Method, StatusBadge, Time } from '../../ui/text/text.tsx';
 import { CodeBlock, Copy, CopyButton, CopyText, KeysHint } from '../../ui/text/copy.tsx';
 import { Card, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
-import { Table } from '../../ui/table/table.tsx';
+import { column, Table } from '../../ui/table/table.tsx';
 import { CodeAdvice } from './advice.tsx';
 
 const LOOK_MS = 2000;
@@ -122,25 +122,14 @@ function QueryParameters({ query }: { query: RequestDetailView['query'] }) {
       {rows.length === 0 ? (
         <p class="muted">No parameters.</p>
       ) : (
-        <Table
+        <Table<[string, string]>
           label="Names and values"
           rows={rows}
           rowKey={([name]) => name}
           columns={[
-            { key: 'name', head: 'Name', isMono: true, cell: ([name]) => name },
-            {
-              key: 'value',
-              head: 'Value',
-              isMono: true,
-              isWide: true,
-              cell: ([, value]) => value || <span class="muted">empty</span>,
-            },
-            {
-              key: 'copy',
-              head: 'Copy',
-              align: 'end',
-              cell: ([name, value]) => <Copy text={value} label={`Copy ${name}`} />,
-            },
+            column('Name', ([name]) => name, 'mono'),
+            column('Value', ([, value]) => value || <span class="muted">empty</span>, 'mono wide'),
+            column('Copy', ([name, value]) => <Copy text={value} label={`Copy ${name}`} />, 'end'),
           ]}
         />
       )}

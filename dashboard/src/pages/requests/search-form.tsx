@@ -7,7 +7,7 @@ import { useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../browser/router.tsx';
 import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Select, TextField } from '../../ui/form/field.tsx';
+import { Select, TextField, type Option } from '../../ui/form/field.tsx';
 import { Toolbar } from '../../ui/page.tsx';
 import {
   CUSTOM,
@@ -20,12 +20,12 @@ import {
   formatLocalTime,
 } from './search.ts';
 
-const CLASSES = [
-  { value: '', label: 'All statuses' },
-  { value: '2xx', label: '2xx succeeded' },
-  { value: 'failed', label: '4xx and 5xx failed' },
-  { value: '4xx', label: '4xx client errors' },
-  { value: '5xx', label: '5xx server errors' },
+const CLASSES: readonly Option[] = [
+  ['', 'All statuses'],
+  ['2xx', '2xx succeeded'],
+  ['failed', '4xx and 5xx failed'],
+  ['4xx', '4xx client errors'],
+  ['5xx', '5xx server errors'],
 ];
 
 const NO_FILTERS = {
@@ -44,9 +44,9 @@ function KeyFilter() {
   const [query, setQuery] = useQuery();
   const value = query.get('key') ?? '';
   const { data } = useGet('/keys');
-  const keys = (data?.keys ?? []).map(({ apiID, name }) => ({ value: apiID, label: name }));
-  const known = [{ value: '', label: 'All keys' }, ...keys, { value: 'explorer', label: 'Explorer' }];
-  const options = known.some((one) => one.value === value) ? known : [...known, { value, label: value }];
+  const keys = (data?.keys ?? []).map(({ apiID, name }): Option => [apiID, name]);
+  const known: readonly Option[] = [['', 'All keys'], ...keys, ['explorer', 'Explorer']];
+  const options = known.some(([key]) => key === value) ? known : [...known, [value, value] as const];
   return (
     <Select label="Key" name="key" isLabelHidden value={value} onValue={(key) => setQuery({ key })} options={options} />
   );
@@ -65,10 +65,7 @@ export function RequestFilters() {
           isLabelHidden
           value={filter.operation}
           onValue={(operation) => setQuery({ operation })}
-          options={[
-            { value: '', label: 'All operations' },
-            ...OPERATION_NAMES.map((name) => ({ value: name, label: name })),
-          ]}
+          options={['', ...OPERATION_NAMES].map((name) => [name, name || 'All operations'])}
         />
         <Select
           label="Time"
@@ -76,7 +73,7 @@ export function RequestFilters() {
           isLabelHidden
           value={filter.range}
           onValue={(range) => setQuery({ range: range === DEFAULT_RANGE ? null : range, from: null, to: null })}
-          options={[...RANGES, { value: CUSTOM, label: 'Custom time…' }]}
+          options={[...RANGES, [CUSTOM, 'Custom time…']]}
         />
         <KeyFilter />
         {[filter.code, filter.order && `Order ${filter.order}`].filter(Boolean).map((text) => (
@@ -96,7 +93,7 @@ export function RequestFilters() {
 function StatusFilter() {
   const [query, setQuery] = useQuery();
   const status = query.get('status') ?? '';
-  const isExact = !CLASSES.some(({ value }) => value === status);
+  const isExact = !CLASSES.some(([known]) => known === status);
   const [typed, setTyped] = useState('');
   const [isChosenHere, setChosenHere] = useState(false);
   useLayoutEffect(() => setTyped(isExact && status !== EXACT ? status : ''), [status]);
@@ -117,7 +114,7 @@ function StatusFilter() {
         isLabelHidden
         value={isExact ? EXACT : status}
         onValue={choose}
-        options={[...CLASSES, { value: EXACT, label: 'Exact status…' }]}
+        options={[...CLASSES, [EXACT, 'Exact status…']]}
       />
       {isExact && (
         <div class="status-exact">

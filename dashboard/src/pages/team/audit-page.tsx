@@ -11,7 +11,7 @@ import { Button, Refresh } from '../../ui/button.tsx';
 import { Copy, CopyText } from '../../ui/text/copy.tsx';
 import { Empty, Notice, Page, Toolbar, WhenLoaded } from '../../ui/page.tsx';
 import { TextField } from '../../ui/form/field.tsx';
-import { LoadMore, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, LoadMore, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { countOf, None } from '../../ui/text/text.tsx';
 import { toast, toastError } from '../../ui/toaster.tsx';
 
@@ -44,24 +44,23 @@ const Target = ({ row }: { row: AuditRow }) => {
 };
 
 const COLUMNS: readonly TableColumn<AuditRow>[] = [
-  textColumn('number', 'Number', { isMono: true }),
+  textColumn('number', 'Number', 'mono'),
   timeColumn('at', 'Time', 'seconds'),
-  { key: 'actor', head: 'Who', cell: ({ actor }) => <span title={actor}>{actor}</span> },
+  column('Who', ({ actor }) => <span title={actor}>{actor}</span>),
   textColumn('action', 'What'),
-  { key: 'target', head: 'Target', cell: (row) => <Target row={row} /> },
-  { key: 'detail', head: 'Details', isWide: true, cell: ({ detail }) => <Chips of={detail} /> },
-  { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client || <None /> },
-  {
-    key: 'hash',
-    head: 'Hash',
-    isMono: true,
-    cell: ({ number, hash }) => (
+  column('Target', (row) => <Target row={row} />),
+  column('Details', ({ detail }) => <Chips of={detail} />, 'wide'),
+  column('Client', ({ client }) => client || <None />, 'mono'),
+  column(
+    'Hash',
+    ({ number, hash }) => (
       <span class="copy-text">
         <code title={hash}>{hash.slice(0, HASH_SHOWN)}</code>
         <Copy text={hash} label={`Copy the hash of record ${number}`} />
       </span>
     ),
-  },
+    'mono',
+  ),
 ];
 
 /** Returns the filter of the address, as a condition on a record, or undefined if there is none. */
@@ -94,7 +93,7 @@ async function exportRecords(pages: readonly AuditView[], matches: (row: AuditRo
 }
 
 function AuditLog() {
-  const list = usePages<number, AuditView>('audit', (next, signal) => get('/audit', { before: next }, signal));
+  const list = usePages('audit', (before: number | undefined, signal) => get('/audit', { before }, signal));
   const { pages, error, isLoading, more, reload } = list;
   const { tenant } = useSession();
   const [query, setQuery] = useQuery();

@@ -93,7 +93,7 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
         name="defaultStage"
         hint="New orders that are sent without ORDER_TYPE get this stage."
         {...defaultStage}
-        options={FIRST_STAGES.map((value) => ({ value, label: labelStage(value), hint: STAGE_HINTS[value] }))}
+        options={FIRST_STAGES.map((stage) => [stage, labelStage(stage), STAGE_HINTS[stage]])}
       />
       <Checkbox
         label="Strict references"

@@ -9,9 +9,9 @@ import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/int
 import { post, rewordError, toAddress } from '../../api/client.ts';
 import { useSession } from '../../api/session.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Confirm, Dialog, FormDialog } from '../../ui/dialog/dialog.tsx';
+import { Confirm, Dialog, FormDialog, useClose } from '../../ui/dialog/dialog.tsx';
 import { focusHeading, useFocusWhenShown } from '../../ui/focus.ts';
-import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
+import { RadioGroup, TextField, useEntry, type Option } from '../../ui/form/field.tsx';
 import { Notice } from '../../ui/page.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Time } from '../../ui/text/text.tsx';
@@ -20,22 +20,18 @@ import { toast } from '../../ui/toaster.tsx';
 export type UserRow = UsersView['users'][number] & { readonly isYou: boolean };
 type OnIssued = (email: string, link: UserLinkView) => void;
 
-const ROLES: readonly { value: Role; label: string; hint: string }[] = [
-  { value: 'viewer', label: 'Viewer', hint: 'Can view records, requests, usage and settings.' },
-  { value: 'clerk', label: 'Clerk', hint: 'Can also change orders, customers and stock.' },
-  {
-    value: 'developer',
-    label: 'Developer',
-    hint: 'Can also manage keys and webhooks, add fields, and write in the explorer.',
-  },
-  { value: 'owner', label: 'Owner', hint: 'Can also change settings and users, and read the audit log.' },
+const ROLES: readonly Option<Role>[] = [
+  ['viewer', 'Viewer', 'Can view records, requests, usage and settings.'],
+  ['clerk', 'Clerk', 'Can also change orders, customers and stock.'],
+  ['developer', 'Developer', 'Can also manage keys and webhooks, add fields, and write in the explorer.'],
+  ['owner', 'Owner', 'Can also change settings and users, and read the audit log.'],
 ];
 
 /** Explains why the service refuses to remove the last owner. */
 const lastOwner = ({ email, isYou }: UserRow): string =>
   `${isYou ? 'You are' : `${email} is`} the only owner. Make another user an owner first.`;
 
-export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () => void }) {
+export function Invite({ onIssued }: { onIssued: OnIssued }) {
   const email = useEntry('');
   const role = useEntry<Role>('viewer');
   const invite = async () => {
@@ -50,7 +46,6 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
     <FormDialog
       title="Invite user"
       description="You get a one-time link with which the user sets a password. Storeroom sends no email, so send the link yourself."
-      onClose={onClose}
       action="Invite"
       onSubmit={invite}
     >
@@ -69,36 +64,24 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
   );
 }
 
-export function ChangeRole({
-  user,
-  onChanged,
-  onClose,
-}: {
-  user: UserRow;
-  onChanged: () => void;
-  onClose: () => void;
-}) {
+export function ChangeRole({ user, onChanged }: { user: UserRow; onChanged: () => void }) {
   const { reload } = useSession();
   const role = useEntry(user.role);
   const save = async () => {
-    if (role.value !== user.role) {
-      await rewordError(post('/users/role', { email: user.email, role: role.value }), 'LAST_OWNER', {
-        message: lastOwner(user),
-      });
-      toast(`${user.email} is now ${role.value}`);
-      onChanged();
-      if (user.isYou) {
-        await reload();
-        focusHeading(); // A user who is no longer an owner now sees another page.
-      }
-    }
-    onClose();
+    if (role.value === user.role) return;
+    await rewordError(post('/users/role', { email: user.email, role: role.value }), 'LAST_OWNER', {
+      message: lastOwner(user),
+    });
+    toast(`${user.email} is now ${role.value}`);
+    onChanged();
+    if (!user.isYou) return;
+    await reload();
+    focusHeading(); // A user who is no longer an owner now sees another page.
   };
   return (
     <FormDialog
       title="Change role"
       description={`The role of ${user.email} changes immediately.`}
-      onClose={onClose}
       action="Save"
       onSubmit={save}
     >
@@ -112,10 +95,10 @@ export function ChangeRole({
   );
 }
 
-export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: OnIssued; onClose: () => void }) {
+export function NewLink({ user, onIssued }: { user: UserRow; onIssued: OnIssued }) {
   const make = async () => onIssued(user.email, await post('/users/link', { email: user.email }));
   return (
-    <FormDialog title="Create a new link?" onClose={onClose} action="Create link" onSubmit={make}>
+    <FormDialog title="Create a new link?" action="Create link" onSubmit={make}>
       <div class="confirm-text">
         <p>
           Use this if <strong>{user.email}</strong> forgot the password or lost the phone.
@@ -130,14 +113,9 @@ export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: 
   );
 }
 
-interface RemoveUserProps {
-  user: UserRow;
-  onRemoved: () => void;
-  onClose: () => void;
-}
-
 /** Removes a user after one question, or after two if it is the user's own account. */
-export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
+export function RemoveUser({ user, onRemoved }: { user: UserRow; onRemoved: () => void }) {
+  const close = useClose();
   const [isMeant, setMeant] = useState(false);
   const remove = async () => {
     await rewordError(post('/users/remove', { email: user.email }), 'LAST_OWNER', { message: lastOwner(user) });
@@ -147,33 +125,22 @@ export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
   };
   if (!user.isYou)
     return (
-      <Confirm title={`Remove ${user.email}?`} action="Remove" onConfirm={remove} onClose={onClose}>
+      <Confirm title={`Remove ${user.email}?`} action="Remove" onSubmit={remove}>
         They are signed out immediately and can no longer sign in. The audit log keeps their actions, and the API keys
         that they created keep working.
       </Confirm>
     );
   if (isMeant)
     return (
-      <Confirm
-        key="really"
-        title="Really remove your own account?"
-        action="Remove my account"
-        onConfirm={remove}
-        onClose={onClose}
-      >
+      <Confirm key="really" title="Really remove your own account?" action="Remove my account" onSubmit={remove}>
         <strong>{user.email}</strong> is removed from this team and signed out. Only another owner can invite you again.
       </Confirm>
     );
   return (
-    <Dialog
-      key="first"
-      title="Remove yourself?"
-      description={`${user.email} is the account you are signed in with.`}
-      onClose={onClose}
-    >
+    <Dialog key="first" title="Remove yourself?" description={`${user.email} is the account you are signed in with.`}>
       <p>You lose access to this team immediately. To sign out, use “Sign out” below the menu.</p>
       <Actions>
-        <Button tone="primary" onClick={onClose}>
+        <Button tone="primary" onClick={close}>
           Keep my account
         </Button>
         <Button onClick={() => setMeant(true)}>Continue</Button>
@@ -183,19 +150,11 @@ export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
 }
 
 /** Shows a new one-time link once, and says how to send it. */
-export function ShowLink({
-  email,
-  link: { link, endsAt },
-  onClose,
-}: {
-  email: string;
-  link: UserLinkView;
-  onClose: () => void;
-}) {
+export function ShowLink({ email, link: { link, endsAt } }: { email: string; link: UserLinkView }) {
   // The focus is not on a button, because pressing Enter again would close the dialog with the link.
   const text = useFocusWhenShown<HTMLDivElement>();
   return (
-    <Dialog title="One-time link" description={`With this link, ${email} can set a password.`} onClose={onClose}>
+    <Dialog title="One-time link" description={`With this link, ${email} can set a password.`}>
       <div class="card link-once" ref={text} tabIndex={-1}>
         <CopyText text={toAddress(link)} label="Copy the link" />
       </div>
@@ -203,7 +162,7 @@ export function ShowLink({
         Send it privately: whoever opens it first can set the password. It expires <Time at={endsAt} />.
       </Notice>
       <Actions>
-        <Button tone="primary" onClick={onClose}>
+        <Button tone="primary" onClick={useClose()}>
           Done
         </Button>
       </Actions>

@@ -40,10 +40,7 @@ export default function UsagePage() {
         isLabelHidden
         value={month}
         onValue={(chosen) => setQuery({ month: chosen === thisMonth ? null : chosen })}
-        options={months.map((one) => ({
-          value: one,
-          label: one === thisMonth ? `${formatMonth(one)} · this month` : formatMonth(one),
-        }))}
+        options={months.map((one) => [one, one === thisMonth ? `${formatMonth(one)} · this month` : formatMonth(one)])}
       />
       <Refresh isBusy={isLoading && data !== undefined} onClick={reload} />
       <Button

@@ -7,7 +7,7 @@ import { useQuery } from '../../browser/router.tsx';
 import { ShareBar } from '../../ui/text/meter.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
 import { useSort } from '../../ui/table/sort.ts';
-import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { formatCount, formatDay, sumBy, type Counts } from './daily-counts.ts';
 
@@ -46,16 +46,12 @@ export function UsageTables({ view }: { view: UsageView }) {
 const count = (key: string, head: string, of: (row: Counts) => number): TableColumn<Counts> => ({
   key,
   head,
-  align: 'end',
+  look: 'end',
   isSortable: true,
   cell: (row) => formatCount(of(row)),
 });
-const shareOf = <Row extends { calls: number }>(total: number): TableColumn<Row> => ({
-  key: 'share',
-  head: 'Share of the calls',
-  isWide: true,
-  cell: ({ calls }) => <ShareBar part={calls} whole={total} />,
-});
+const shareOf = <Row extends { calls: number }>(total: number): TableColumn<Row> =>
+  column('Share of the calls', ({ calls }) => <ShareBar part={calls} whole={total} />, 'wide');
 
 function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) {
   const isByDay = by === 'day';
@@ -67,7 +63,7 @@ function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) 
         {
           key: 'name',
           head: isByDay ? 'Day (UTC)' : 'Operation',
-          isMono: !isByDay,
+          look: isByDay ? undefined : 'mono',
           isSortable: true,
           cell: ({ name }) => (isByDay ? <time dateTime={name}>{formatDay(name)}</time> : name),
         },
@@ -96,9 +92,11 @@ function KeyCountTable({ view: { byKey, total } }: { view: UsageView }) {
     <Table
       label="Calls by keys"
       columns={[
-        { key: 'name', head: 'Keys', cell: ({ name, apiID }) => (apiID ? name : <span class="muted">{name}</span>) },
-        textColumn('apiID', 'API ID', { isMono: true }),
-        { key: 'calls', head: 'Calls', align: 'end', cell: ({ calls }) => formatCount(calls) },
+        column('Keys', ({ name, apiID }: Record<'name' | 'apiID', string>) =>
+          apiID ? name : <span class="muted">{name}</span>,
+        ),
+        textColumn('apiID', 'API ID', 'mono'),
+        column('Calls', ({ calls }: { calls: number }) => formatCount(calls), 'end'),
         shareOf(total),
       ]}
       rows={others > 0 ? [...byKey, rest] : byKey}

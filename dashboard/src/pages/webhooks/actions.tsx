@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { navigate } from '../../browser/router.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm, FormDialog } from '../../ui/dialog/dialog.tsx';
+import { Confirm, FormDialog, openDialog } from '../../ui/dialog/dialog.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { Notice, Toolbar } from '../../ui/page.tsx';
 import { toastError } from '../../ui/toaster.tsx';
@@ -19,15 +19,9 @@ interface ActionsProps {
 export function WebhookActions({ webhook, onDone }: ActionsProps) {
   const { id, url, state } = webhook;
   const isPaused = state === 'paused';
-  const [dialog, setDialog] = useState<'replay' | 'rotate' | 'remove'>();
   const [isBusy, setBusy] = useState(false);
   const [tested, setTested] = useState<Attempt>();
   const [secret, setSecret] = useState('');
-  const close = () => setDialog(undefined);
-  const end = () => {
-    close();
-    onDone();
-  };
   const act = async (call: () => Promise<unknown>) => {
     setBusy(true);
     await call().then(onDone, toastError);
@@ -37,9 +31,22 @@ export function WebhookActions({ webhook, onDone }: ActionsProps) {
   const turn = () => post(isPaused ? '/webhooks/replay' : '/webhooks/pause', { id });
   const rotate = async () => {
     setSecret((await post('/webhooks/rotate', { id })).secret);
-    end();
+    onDone();
   };
   const remove = () => post('/webhooks/remove', { id }).then(() => navigate('/webhooks'));
+  const rotation = (
+    <FormDialog
+      title="Rotate the secret?"
+      description="The new secret is shown once. The old one stays valid for a day, so that you can replace it in your app."
+      action="Rotate"
+      onSubmit={rotate}
+    />
+  );
+  const removal = (
+    <Confirm title="Remove this webhook?" action="Remove" onSubmit={remove}>
+      <code>{url}</code> receives no more changes. This cannot be undone.
+    </Confirm>
+  );
   return (
     <>
       <Toolbar label="Actions">
@@ -49,31 +56,16 @@ export function WebhookActions({ webhook, onDone }: ActionsProps) {
         <Button isBusy={isBusy} onClick={() => void act(turn)}>
           {isPaused ? 'Resume' : 'Pause'}
         </Button>
-        <Button onClick={() => setDialog('replay')}>Replay</Button>
-        <Button disabled={secret !== ''} onClick={() => setDialog('rotate')}>
+        <Button onClick={() => openDialog(<Replay webhook={webhook} onDone={onDone} />)}>Replay</Button>
+        <Button disabled={secret !== ''} onClick={() => openDialog(rotation)}>
           Rotate secret
         </Button>
-        <Button onClick={() => setDialog('remove')}>Remove</Button>
+        <Button onClick={() => openDialog(removal)}>Remove</Button>
       </Toolbar>
       {secret && <NewSecret title="New secret" secret={secret} onStored={() => setSecret('')} />}
       <div class={tested && 'audit-check'} role="status">
         {tested && <Tested {...tested} />}
       </div>
-      {dialog === 'replay' && <Replay webhook={webhook} onDone={end} onClose={close} />}
-      {dialog === 'rotate' && (
-        <FormDialog
-          title="Rotate the secret?"
-          description="The new secret is shown once. The old one stays valid for a day, so that you can replace it in your app."
-          action="Rotate"
-          onSubmit={rotate}
-          onClose={close}
-        />
-      )}
-      {dialog === 'remove' && (
-        <Confirm title="Remove this webhook?" action="Remove" onConfirm={remove} onClose={close}>
-          <code>{url}</code> receives no more changes. This cannot be undone.
-        </Confirm>
-      )}
     </>
   );
 }
@@ -87,14 +79,13 @@ const Tested = (test: Attempt) =>
     </Notice>
   );
 
-function Replay({ webhook: { id, position, newest }, onDone, onClose }: ActionsProps & { onClose: () => void }) {
+function Replay({ webhook: { id, position, newest }, onDone }: ActionsProps) {
   const after = useEntry(position);
   const replay = () => post('/webhooks/replay', { id, after: after.value }).then(onDone);
   return (
     <FormDialog
       title="Replay changes"
       description="Storeroom delivers the changes after this number again, in order. This also ends a pause."
-      onClose={onClose}
       action="Replay"
       onSubmit={replay}
     >

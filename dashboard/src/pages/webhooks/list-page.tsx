@@ -8,7 +8,7 @@ import { useGet } from '../../api/use-load.ts';
 import { pathOf } from '../../browser/router.tsx';
 import { useSession } from '../../api/session.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/dialog/dialog.tsx';
+import { FormDialog, openDialog } from '../../ui/dialog/dialog.tsx';
 import { Checkbox, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Empty, Notice, Page } from '../../ui/page.tsx';
 import { Table } from '../../ui/table/table.tsx';
@@ -19,11 +19,9 @@ export default function WebhooksPage() {
   const { user, may } = useSession();
   const webhooks = useGet('/webhooks');
   const { data, isLoading, reload } = webhooks;
-  const [isAdding, setAdding] = useState(false);
   const [secret, setSecret] = useState('');
   const mayAdd = may('developer');
   const show = (added: string) => {
-    setAdding(false);
     setSecret(added);
     reload();
   };
@@ -35,7 +33,12 @@ export default function WebhooksPage() {
         <>
           <Refresh isBusy={isLoading} onClick={reload} />
           {mayAdd && (
-            <Button tone="primary" icon="plus" disabled={secret !== ''} onClick={() => setAdding(true)}>
+            <Button
+              tone="primary"
+              icon="plus"
+              disabled={secret !== ''}
+              onClick={() => openDialog(<AddWebhook onAdded={show} />)}
+            >
               Add webhook
             </Button>
           )}
@@ -57,7 +60,6 @@ export default function WebhooksPage() {
           empty={<Empty title="No webhooks yet">{USE}</Empty>}
         />
       </div>
-      {isAdding && <AddWebhook onAdded={show} onClose={() => setAdding(false)} />}
     </Page>
   );
 }
@@ -66,7 +68,7 @@ const USE =
   'A webhook tells your app about each change, so that the app need not ask. ' +
   'A developer or owner adds one with Add webhook and an HTTPS address of the app.';
 
-function AddWebhook({ onAdded, onClose }: { onAdded: (secret: string) => void; onClose: () => void }) {
+function AddWebhook({ onAdded }: { onAdded: (secret: string) => void }) {
   const url = useEntry('');
   const [types, setTypes] = useState(TYPES);
   const add = async () => {
@@ -74,7 +76,7 @@ function AddWebhook({ onAdded, onClose }: { onAdded: (secret: string) => void; o
     onAdded((await post('/webhooks', { url: url.value.trim(), types })).secret);
   };
   return (
-    <FormDialog title="Add webhook" onClose={onClose} action="Add" onSubmit={add}>
+    <FormDialog title="Add webhook" action="Add" onSubmit={add}>
       <TextField
         label="Address"
         name="url"

@@ -4,26 +4,24 @@ import { Section } from '../../ui/page.tsx';
 import { CodeTabs, CopyText } from '../../ui/text/copy.tsx';
 
 const CODES = [
-  {
-    id: 'typescript',
-    label: 'TypeScript',
-    code: [
+  [
+    'TypeScript',
+    [
       "import { verifyWebhook } from '@storeroom/client';",
       '',
       '// rawBody is the text of the request, before it is parsed. Throws if the signature is not valid.',
       'const event = await verifyWebhook(process.env.WEBHOOK_SECRET, request.headers, rawBody);',
     ].join('\n'),
-  },
-  {
-    id: 'python',
-    label: 'Python',
-    code: `import os
+  ],
+  [
+    'Python',
+    `import os
 from storeroom import verify_webhook
 
 # raw_body is the bytes of the request, before they are parsed. Raises if the signature is not valid.
 event = verify_webhook(os.environ["WEBHOOK_SECRET"], request.headers, raw_body)`,
-  },
-];
+  ],
+] as const;
 
 /** Example: `<NewSecret title="New webhook" secret={secret} onStored={() => setSecret(undefined)} />`. */
 export const NewSecret = ({ title, secret, onStored }: { title: string; secret: string; onStored: () => void }) => (

@@ -7,7 +7,7 @@ import { useSession } from '../../api/session.tsx';
 import { Refresh } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { Card, Empty, LoadError, Notice, Page, Section } from '../../ui/page.tsx';
-import { LoadMore, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { column, LoadMore, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { CodeBlock, CopyText } from '../../ui/text/copy.tsx';
 import { formatDuration, KeyValue, Time } from '../../ui/text/text.tsx';
 import { WebhookActions } from './actions.tsx';
@@ -22,7 +22,7 @@ export default function WebhookPage() {
   const [round, setRound] = useState(0);
   const reload = () => {
     webhooks.reload();
-    setRound(round + 1);
+    setRound((before) => before + 1);
   };
   /** The webhook stays on the page when it cannot be loaded again, because a new secret may be shown. */
   const known = useRef<Webhook>(undefined);
@@ -59,11 +59,11 @@ export default function WebhookPage() {
 
 const DELIVERY_COLUMNS: readonly TableColumn<Delivery>[] = [
   textColumn('type', 'Event'),
-  { key: 'outcome', head: 'Outcome', isWide: true, cell: Outcome },
-  { key: 'key', head: 'Record', cell: ({ key }) => <bdi>{key}</bdi> },
+  column('Outcome', Outcome, 'wide'),
+  column('Record', ({ key }) => <bdi>{key}</bdi>),
   timeColumn('at', 'Time', 'seconds'),
-  textColumn('attempt', 'Attempt', { align: 'end' }),
-  { key: 'duration', head: 'Duration', align: 'end', cell: ({ durationMs }) => formatDuration(durationMs) },
+  textColumn('attempt', 'Attempt', 'end'),
+  column('Duration', ({ durationMs }) => formatDuration(durationMs), 'end'),
   NEXT_TRY,
 ];
 

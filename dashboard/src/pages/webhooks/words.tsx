@@ -2,7 +2,7 @@
 import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
 import { KINDS, type Kind } from '../../records/records.ts';
 import { Badge, countOf, StatusBadge, Time } from '../../ui/text/text.tsx';
-import type { TableColumn } from '../../ui/table/table.tsx';
+import { column, type TableColumn } from '../../ui/table/table.tsx';
 
 export type Webhook = AnswerOf<'GET /webhooks'>['webhooks'][number];
 export type Delivery = AnswerOf<'GET /webhooks/deliveries'>['deliveries'][number];
@@ -25,29 +25,18 @@ function State({ state, reason, failures, lag }: Webhook) {
   return lag > 0 ? <Badge tone="info">Delivering</Badge> : <Badge tone="good">Up to date</Badge>;
 }
 
-export const NEXT_TRY: TableColumn<Webhook | Delivery> = {
-  key: 'next',
-  head: 'Next attempt',
-  cell: ({ nextTryAt }) => <Time at={nextTryAt} to="seconds" />,
-};
+export const NEXT_TRY: TableColumn<Webhook | Delivery> = column('Next attempt', ({ nextTryAt }) => (
+  <Time at={nextTryAt} to="seconds" />
+));
 
 export const COLUMNS: readonly TableColumn<Webhook>[] = [
-  { key: 'url', head: 'Address', cell: ({ url }) => <span title={url}>{url.replace('https://', '')}</span> },
-  { key: 'state', head: 'State', isWide: true, cell: State },
-  {
-    key: 'types',
-    head: 'Records',
-    cell: ({ types }) =>
-      types.length === TYPES.length
-        ? 'All records'
-        : types.map((type) => KINDS[type as Kind]?.label ?? type).join(', '),
-  },
-  { key: 'lag', head: 'Pending changes', align: 'end', cell: ({ lag }) => lag.toLocaleString('en') },
-  {
-    key: 'delivered',
-    head: 'Last delivery',
-    cell: ({ lastDeliveredAt }) => <Time at={lastDeliveredAt} to="seconds" none="Not yet" />,
-  },
+  column('Address', ({ url }) => <span title={url}>{url.replace('https://', '')}</span>),
+  column('State', State, 'wide'),
+  column('Records', ({ types }) =>
+    types.length === TYPES.length ? 'All records' : types.map((type) => KINDS[type as Kind]?.label ?? type).join(', '),
+  ),
+  column('Pending changes', ({ lag }) => lag.toLocaleString('en'), 'end'),
+  column('Last delivery', ({ lastDeliveredAt }) => <Time at={lastDeliveredAt} to="seconds" none="Not yet" />),
   NEXT_TRY,
 ];
 

@@ -3,8 +3,8 @@ import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { KINDS, recordPath, useSave, write, writeBatch, type Kind, type LoadedRecord } from '../records.ts';
 import { navigate } from '../../browser/router.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
-import { DialogButton } from '../../ui/dialog/dialog.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { openDialog } from '../../ui/dialog/dialog.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { WhenLoaded } from '../../ui/page.tsx';
 import type { RecordDialog } from './record-dialog.tsx';
@@ -18,11 +18,10 @@ interface EditProps {
   kind: keyof typeof FIRST;
   record: LoadedRecord;
   onDone: () => void;
-  onClose: () => void;
 }
 
-/** Example: `<EditRecord kind="customers" record={record} onDone={reload} onClose={close} />`. */
-export function EditRecord({ kind, record, onDone, onClose }: EditProps) {
+/** Example: `<EditRecord kind="customers" record={record} onDone={reload} />`. */
+export function EditRecord({ kind, record, onDone }: EditProps) {
   const saveCustomer = useSave('customers', record);
   const { key, noun } = KINDS[kind];
   const code = record.values[key] ?? '';
@@ -40,7 +39,6 @@ export function EditRecord({ kind, record, onDone, onClose }: EditProps) {
       first={FIRST[kind]}
       isShown={({ name }) => name !== key && name !== 'QTY_ONHAND'}
       onSave={save}
-      onClose={onClose}
     />
   );
 }
@@ -58,24 +56,20 @@ export function NewRecord({ kind }: { kind: Kind }) {
     const key = kind === 'inventory' ? createPart(values) : write<string>('PUT', '/customers/create', values);
     navigate(recordPath(kind, await key));
   };
+  const form = (
+    <RecordForm
+      title={`New ${noun}`}
+      recordType={kind}
+      values={{}}
+      first={FIRST[kind]}
+      action="Create"
+      onSave={create}
+    />
+  );
   return (
-    <DialogButton
-      tone="primary"
-      icon="plus"
-      dialog={(close) => (
-        <RecordForm
-          title={`New ${noun}`}
-          recordType={kind}
-          values={{}}
-          first={FIRST[kind]}
-          action="Create"
-          onSave={create}
-          onClose={close}
-        />
-      )}
-    >
+    <Button tone="primary" icon="plus" onClick={() => openDialog(form)}>
       New {noun}
-    </DialogButton>
+    </Button>
   );
 }
 

@@ -7,7 +7,7 @@ import { faultAt } from '../../api/client.ts';
 import { useGet } from '../../api/use-load.ts';
 import { toIsoDate } from '../../ui/text/text.tsx';
 import { FormDialog } from '../../ui/dialog/dialog.tsx';
-import { NumberField, Select, TextArea, TextField } from '../../ui/form/field.tsx';
+import { NumberField, Select, TextArea, TextField, type Option } from '../../ui/form/field.tsx';
 import { takeNumber, writeNumber } from '../../ui/form/number.ts';
 import { WhenLoaded } from '../../ui/page.tsx';
 import { labelOf } from '../label.ts';
@@ -25,10 +25,9 @@ interface RecordDialogProps {
   isShown?: (field: FieldView) => boolean;
   action?: string;
   onSave: (changed: Values) => Promise<unknown>;
-  onClose: () => void;
 }
 
-/** Example: `<RecordDialog title="Edit part" recordType="inventory" values={part} onSave={save} onClose={close} />`. */
+/** Example: `<RecordDialog title="Edit part" recordType="inventory" values={part} onSave={save} />`. */
 export function RecordDialog({ recordType, first = [], isShown = () => true, values, ...props }: RecordDialogProps) {
   const loaded = useGet('/fields');
   const [typed, setTyped] = useState<Values>({});
@@ -46,17 +45,10 @@ export function RecordDialog({ recordType, first = [], isShown = () => true, val
     const code = name && changed[name]?.trim();
     if (code) changed[name] = (await know([[kind!, code, name]]))[0]?.[name] ?? code;
     await props.onSave(changed);
-    props.onClose();
   };
   const rank = ({ name }: FieldView) => (first.includes(name) ? first.indexOf(name) : first.length);
   return (
-    <FormDialog
-      title={props.title}
-      width="wide"
-      action={props.action ?? 'Save'}
-      onSubmit={save}
-      onClose={props.onClose}
-    >
+    <FormDialog title={props.title} width="wide" action={props.action ?? 'Save'} onSubmit={save}>
       <WhenLoaded from={loaded}>
         {({ fields }) => (
           <div class="fields">
@@ -104,10 +96,10 @@ const addressOf = (customer: Values, order: Values): Values =>
     ),
   );
 
-const FLAGS = [
-  { value: '', label: 'Not set' },
-  { value: 'Y', label: 'Yes' },
-  { value: 'N', label: 'No' },
+const FLAGS: readonly Option[] = [
+  ['', 'Not set'],
+  ['Y', 'Yes'],
+  ['N', 'No'],
 ];
 
 const writeValue = ({ type }: FieldView, value: string) =>

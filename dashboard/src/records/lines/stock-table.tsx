@@ -6,7 +6,7 @@ import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { loadStock, type Stock } from '../records.ts';
 import { Notice, Section } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { column, Table, type TableColumn } from '../../ui/table/table.tsx';
 import { shorten } from '../../ui/text/text.tsx';
 import { Amount, RecordLink } from '../field-column.tsx';
 
@@ -59,11 +59,11 @@ export function OrderStock({ parts, isDropShip, before, version }: OrderStockPro
   const stock = useLoad(`${version} ${JSON.stringify(parts)}`, (signal) => loadStock(parts, signal));
   const { data } = stock;
   if (parts.length === 0) return null;
-  const column = (name: keyof Stock, head: string): TableColumn<string> => ({
+  const count = (name: keyof Stock, head: string): TableColumn<string> => ({
     key: name,
     head,
     cell: (part) => <Change before={before?.get(part)?.[name]} now={data?.get(part)?.[name] ?? ''} />,
-    align: 'end',
+    look: 'end',
   });
   return (
     <Section
@@ -81,10 +81,10 @@ export function OrderStock({ parts, isDropShip, before, version }: OrderStockPro
         skeletonRows={Math.min(parts.length, 5)}
         rowKey={(part) => part}
         columns={[
-          { key: 'part', head: 'Part', cell: (part) => <RecordLink kind="inventory" code={part} /> },
-          column('onHand', 'On hand'),
-          column('committed', 'Committed'),
-          column('available', 'Available'),
+          column('Part', (part: string) => <RecordLink kind="inventory" code={part} />),
+          count('onHand', 'On hand'),
+          count('committed', 'Committed'),
+          count('available', 'Available'),
         ]}
         empty={<p class="muted no-rows">None of the parts is in the inventory.</p>}
       />

@@ -3,27 +3,49 @@
  * open, so that typed text is not lost. Also a dialog with a form and its two buttons, and a confirmation before an
  * action that cannot be undone.
  */
-import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Button, IconButton, SubmitActions, type ButtonProps, type ButtonTone } from '../button.tsx';
+import { createContext, type ComponentChildren, type VNode } from 'preact';
+import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { IconButton, SubmitActions, type ButtonTone } from '../button.tsx';
 import { focusHeading } from '../focus.ts';
 import { Form } from '../form/form.tsx';
+
+const CloseContext = createContext((): void => {});
+/** Returns the function that closes the dialog around a component. */
+export const useClose = () => useContext(CloseContext);
+
+let show: (dialog: VNode) => void = () => {};
+/**
+ * Opens a dialog until it is closed or the page is left. It keeps the properties that it has now: `openDialog(<Rename
+ * pair={pair} onDone={reload} />)`.
+ */
+export const openDialog = (dialog: VNode): void => show(dialog);
+
+/** The dialog that is open on the page. */
+export function OpenedDialog() {
+  const [shown, setShown] = useState<VNode>();
+  useLayoutEffect(() => {
+    show = setShown;
+  }, []);
+  // A dialog may have opened the next one before it closes.
+  const close = () => setShown((now) => (now === shown ? undefined : now));
+  return <CloseContext.Provider value={close}>{shown}</CloseContext.Provider>;
+}
 
 export interface DialogProps {
   title: string;
   description?: ComponentChildren;
-  onClose: () => void;
+  /** Closes a dialog that was not opened by `openDialog`. */
+  onClose?: () => void;
   width?: 'narrow' | 'wide';
   children?: ComponentChildren;
 }
 
-/**
- * A dialog that is open while it is rendered. Example: `{isAdding && <Dialog title="Add a user" onClose={close}><Form
- * …/></Dialog>}`.
- */
+/** Example: `<Dialog title="Columns">…</Dialog>`, which is open while it is rendered. */
 export function Dialog({ title, description, onClose, width = 'narrow', children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
+  const close = useClose();
+  const end = onClose ?? close;
   useLayoutEffect(() => {
     const element = dialog.current!;
     element.showModal();
@@ -31,7 +53,7 @@ export function Dialog({ title, description, onClose, width = 'narrow', children
   }, []);
   const cancel = (event: Event) => {
     event.preventDefault();
-    onClose();
+    end();
   };
   return (
     <dialog
@@ -43,7 +65,7 @@ export function Dialog({ title, description, onClose, width = 'narrow', children
     >
       <header class="dialog-head">
         <h2 id={id}>{title}</h2>
-        <IconButton icon="close" label="Close" onClick={onClose} />
+        <IconButton icon="close" label="Close" onClick={end} />
       </header>
       {description && (
         <p class="muted" id={`${id}-about`}>
@@ -55,55 +77,37 @@ export function Dialog({ title, description, onClose, width = 'narrow', children
   );
 }
 
-interface DialogButtonProps extends ButtonProps {
-  dialog: (close: () => void) => ComponentChildren;
-}
-/**
- * A button that opens a dialog: `<DialogButton dialog={(close) => <Rename onClose={close} />}>Rename</DialogButton>`.
- */
-export function DialogButton({ dialog, ...button }: DialogButtonProps) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <Button {...button} onClick={() => setOpen(true)} />
-      {isOpen && dialog(() => setOpen(false))}
-    </>
-  );
-}
-
 interface FormDialogProps extends DialogProps {
   /** The text of the button, e.g. `Save`. */
   action: string;
   tone?: ButtonTone;
-  /** Sends the form. Throws the errors of `post`. */
+  /** Sends the form, which closes the dialog. Throws the errors of `post`. */
   onSubmit: () => unknown;
 }
 
-/** Example: `<FormDialog title="Change role" action="Save" onSubmit={save} onClose={close}>…</FormDialog>`. */
-export const FormDialog = ({ action, tone, onSubmit, children, ...dialog }: FormDialogProps) => (
-  <Dialog {...dialog}>
-    <Form onSubmit={onSubmit}>
-      {children}
-      <SubmitActions onCancel={dialog.onClose} tone={tone}>
-        {action}
-      </SubmitActions>
-    </Form>
-  </Dialog>
-);
-
-interface ConfirmProps extends Omit<FormDialogProps, 'onSubmit'> {
-  /** Does the confirmed action. Throws the errors of `post`. */
-  onConfirm: () => unknown;
+/** Example: `<FormDialog title="Change role" action="Save" onSubmit={save}>…</FormDialog>`. */
+export function FormDialog({ action, tone, onSubmit, children, ...dialog }: FormDialogProps) {
+  const close = useClose();
+  const submit = async () => {
+    await onSubmit();
+    close();
+  };
+  return (
+    <Dialog {...dialog}>
+      <Form onSubmit={submit}>
+        {children}
+        <SubmitActions onCancel={dialog.onClose ?? close} tone={tone}>
+          {action}
+        </SubmitActions>
+      </Form>
+    </Dialog>
+  );
 }
 
-/**
- * Example: `{revoked && <Confirm title="Revoke the keys?" action="Revoke" onConfirm={revoke} onClose={close}>Apps using
- * them stop working.</Confirm>}`.
- */
-export function Confirm({ onConfirm, children, ...dialog }: ConfirmProps) {
+/** Example: `<Confirm title="Revoke the keys?" action="Revoke" onSubmit={revoke}>Apps stop working.</Confirm>`. */
+export function Confirm({ onSubmit, children, ...dialog }: FormDialogProps) {
   const confirm = async () => {
-    await onConfirm();
-    dialog.onClose();
+    await onSubmit();
     focusHeading();
   };
   return (

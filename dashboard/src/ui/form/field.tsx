@@ -170,18 +170,13 @@ export function TextArea(props: EntryProps & { rows: number }) {
   return <Frame field={field}>{(bound) => <textarea {...attributes} {...bound} />}</Frame>;
 }
 
-interface Option<Value extends string> {
-  readonly value: Value;
-  readonly label: string;
-  readonly hint?: ComponentChildren;
-}
+export type Option<Value extends string = string> = readonly [value: Value, label: string, hint?: ComponentChildren];
 interface ChoiceProps<Value extends string> extends Labelled, Valued<Value> {
   options: readonly Option<Value>[];
 }
 
 /**
- * Example: `<Select label="Role" name="role" value={role} onValue={setRole} options={[{ value: 'viewer', label:
- * 'Viewer' }]} />`.
+ * Example: `<Select label="Role" name="role" value={role} onValue={setRole} options={[['viewer', 'Viewer']]} />`.
  */
 export const Select = <Value extends string>({ value, onValue, options, ...field }: ChoiceProps<Value>) => (
   <Frame field={field}>
@@ -190,11 +185,11 @@ export const Select = <Value extends string>({ value, onValue, options, ...field
         {...bound}
         class="input"
         value={value}
-        onInput={({ currentTarget }) => onValue(options[currentTarget.selectedIndex]!.value)}
+        onInput={({ currentTarget }) => onValue(options[currentTarget.selectedIndex]![0])}
       >
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.label}
+        {options.map(([option, label]) => (
+          <option key={option} value={option}>
+            {label}
           </option>
         ))}
       </select>
@@ -241,8 +236,7 @@ interface CheckboxProps extends Omit<BoxProps, 'type' | 'checked'> {
 export const Checkbox = ({ isChecked, ...box }: CheckboxProps) => <Box {...box} type="checkbox" checked={isChecked} />;
 
 /**
- * Example: `<RadioGroup label="Role" name="role" value={role} onValue={setRole} options={[{ value: 'viewer', label:
- * 'Viewer' }]} />`.
+ * Example: `<RadioGroup label="Role" name="role" value={role} onValue={setRole} options={[['viewer', 'Viewer']]} />`.
  */
 export function RadioGroup<Value extends string>({
   value,
@@ -257,16 +251,16 @@ export function RadioGroup<Value extends string>({
       <legend class="label">{field.label}</legend>
       <Fault id={id}>{fault}</Fault>
       <Hint id={id}>{field.hint}</Hint>
-      {options.map((option) => (
+      {options.map(([option, label, hint]) => (
         <Box
-          key={option.value}
+          key={option}
           type="radio"
           name={field.name}
-          label={option.label}
-          hint={option.hint}
-          checked={value === option.value}
-          autofocus={autofocus && value === option.value}
-          onChecked={() => onValue(option.value)}
+          label={label}
+          hint={hint}
+          checked={value === option}
+          autofocus={autofocus && value === option}
+          onChecked={() => onValue(option)}
         />
       ))}
     </fieldset>

@@ -9,36 +9,37 @@ import { Button } from '../button.tsx';
 import { LoadError, Skeleton } from '../page.tsx';
 import { Time, type TimeUnit } from '../text/text.tsx';
 
+/**
+ * The classes of a column. `end` is for numbers. A `wide` column gets the remaining width and wraps; others are as wide
+ * as their text, and cut long texts.
+ */
+export type Look = 'end' | 'mono' | 'wide' | 'mono end' | 'mono wide' | 'not-on-phone';
 export interface TableColumn<Row> {
   readonly key: string;
   /** The name of a number in a card on a phone. */
   readonly label?: string;
   readonly head: ComponentChildren;
   readonly cell: (row: Row) => ComponentChildren;
-  /** `end` for numbers. */
-  readonly align?: 'start' | 'end';
-  readonly isMono?: boolean;
-  /** Whether the column gets the remaining width and wraps. Others are as wide as their text, and cut long texts. */
-  readonly isWide?: boolean;
-  /** Whether to omit the column if there is no room. */
-  readonly isHiddenOnPhone?: boolean;
+  readonly look?: Look | undefined;
   /** Whether the head is a button that sorts by the column, if the table has `sort`. */
   readonly isSortable?: boolean;
 }
 
-/** A column that shows a member of its rows unchanged. Example: `textColumn('client', 'Client', { isMono: true })`. */
-export const textColumn = <Key extends string>(
-  key: Key,
-  head: string,
-  look: Partial<TableColumn<unknown>> = {},
-): TableColumn<Readonly<Record<Key, ComponentChildren>>> => ({ key, head, cell: (row) => row[key], ...look });
+/** Example: `column('Status', ({ httpStatus }) => <StatusBadge status={httpStatus} />)`. */
+export const column = <Row,>(head: string, cell: (row: Row) => ComponentChildren, look?: Look): TableColumn<Row> => ({
+  key: head,
+  head,
+  cell,
+  look,
+});
+
+/** A column that shows a member of its rows unchanged. Example: `textColumn('client', 'Client', 'mono')`. */
+export const textColumn = <Key extends string>(key: Key, head: string, look?: Look) =>
+  column<Readonly<Record<Key, ComponentChildren>>>(head, (row) => row[key], look);
 
 /** A column of times. Example: `timeColumn('at', 'When', 'seconds')`. */
-export const timeColumn = <Key extends string>(
-  key: Key,
-  head: string,
-  to: TimeUnit = 'minutes',
-): TableColumn<Readonly<Record<Key, string | null>>> => ({ key, head, cell: (row) => <Time at={row[key]} to={to} /> });
+export const timeColumn = <Key extends string>(key: Key, head: string, to?: TimeUnit, look?: Look) =>
+  column<Readonly<Record<Key, string | null>>>(head, (row) => <Time at={row[key]} to={to} />, look);
 
 export interface Sort {
   readonly key: string;
@@ -70,14 +71,8 @@ interface TableProps<Row> {
   isCards?: boolean;
 }
 
-const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: TableColumn<Row>) =>
-  [align === 'end' && 'end', isMono && 'mono', isWide && 'wide', isHiddenOnPhone && 'not-on-phone']
-    .filter(Boolean)
-    .join(' ');
-
 /**
- * Example: `<Table label="Users" columns={[{ key: 'email', head: 'Email', cell: (user) => user.email }]}
- * rows={data?.users} rowKey="email" />`.
+ * Example: `<Table label="Users" columns={[textColumn('email', 'Email')]} rows={data?.users} rowKey="email" />`.
  */
 export function Table<Row>({
   label,
@@ -103,8 +98,8 @@ export function Table<Row>({
         <table class={`table ${from?.isLoading ? 'is-loading' : ''} ${isCards ? 'cards' : ''}`}>
           <thead>
             <tr>
-              {columns.map((column) => (
-                <Head key={column.key} column={column} sort={sort} />
+              {columns.map((of) => (
+                <Head key={of.key} of={of} sort={sort} />
               ))}
             </tr>
           </thead>
@@ -125,11 +120,11 @@ export function Table<Row>({
   );
 }
 
-function Head<Row>({ column, sort }: { column: TableColumn<Row>; sort: Sort | undefined }) {
-  const { key, head, isSortable } = column;
+function Head<Row>({ of, sort }: { of: TableColumn<Row>; sort: Sort | undefined }) {
+  const { key, head, look, isSortable } = of;
   const direction = sort?.key !== key ? undefined : sort.isDescending ? 'descending' : 'ascending';
   return (
-    <th scope="col" class={classOf(column)} aria-sort={direction}>
+    <th scope="col" class={look} aria-sort={direction}>
       {sort !== undefined && isSortable ? (
         <button type="button" class={`sort ${direction ?? ''}`} onClick={() => sort.onSort(key)}>
           {head}
@@ -156,14 +151,14 @@ function TableRow<Row>({ row, columns, link, extraClass }: TableRowProps<Row>) {
   };
   return (
     <tr class={[link !== undefined && 'is-link', extraClass].filter(Boolean).join(' ') || undefined} onClick={follow}>
-      {columns.map((column, index) => (
-        <td key={column.key} class={classOf(column)} data-label={column.label}>
+      {columns.map(({ key, look, label, cell }, index) => (
+        <td key={key} class={look} data-label={label}>
           {index === 0 && link !== undefined ? (
             <Link class="row-link" to={link}>
-              {column.cell(row)}
+              {cell(row)}
             </Link>
           ) : (
-            column.cell(row)
+            cell(row)
           )}
         </td>
       ))}

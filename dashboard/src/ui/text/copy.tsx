@@ -84,10 +84,10 @@ export const CodeBlock = ({ code, label, head, copied }: CodeBlockProps) => (
 export const CodeTabs = ({ label, codes }: { label: string; codes: readonly CallCode[] }) => (
   <Tabs
     label={label}
-    tabs={codes.map((one) => ({
-      id: one.id,
-      label: one.label,
-      content: () => <CodeBlock key={one.id} label={one.label} code={one.code} />,
+    tabs={codes.map(([name, code]) => ({
+      id: name,
+      label: name,
+      content: () => <CodeBlock key={name} label={name} code={code} />,
     }))}
   />
 );

@@ -81,7 +81,7 @@ export function formatDuration(milliseconds: number): string {
 
 interface TimeProps {
   at: string | null;
-  to?: TimeUnit;
+  to?: TimeUnit | undefined;
   /** The text for null and ''. */
   none?: string;
 }
