@@ -19,7 +19,7 @@ export interface Store extends ControlStores {
   /** The placement of tenants by Citus. Without it, all tenants are on one server. */
   readonly placement?: Placement | undefined;
   /** Returns the inventory system of a tenant. */
-  pims(tenant: Pick<Tenant, 'storeId'>): PimsStore;
+  readonly pims: (tenant: Pick<Tenant, 'storeId'>) => PimsStore;
   /** Resolves when a tenant's records may have changed since this call, in any process, or when the signal aborts. */
   nextChange(tenant: Tenant, ended: AbortSignal): Promise<void>;
   /** Lists the store IDs of tenants that this process has used lately, without those closed since then. */
@@ -109,7 +109,7 @@ export async function openServedStore(settings: ServedStoreSettings, user: Store
       store,
       system: 'postgresql',
       isAlone: false,
-      pims: (tenant: Tenant) => store.pims(tenant),
+      pims: store.pims,
       lock: () => undefined,
       startUpkeep: async () => upkeep,
       upgradeTenants: async () => undefined,

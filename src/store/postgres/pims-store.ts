@@ -9,8 +9,8 @@ import type { ImportOptions, PimsStore } from '../../pims/pims-port.ts';
 import type { NumberedType } from '../../pims/writes/script.ts';
 import { makeScriptRunner } from '../pims/script-runner.ts';
 import type { Connection } from './connection/connection.ts';
-import { joinCells } from './reads/pims-sql.ts';
-import { makeSqlFollower, makeTenantReads, type ReadConnections } from './tenant-reads.ts';
+import { joinCells, makeSqlFollower } from './reads/pims-sql.ts';
+import { makeTenantReads, type ReadConnections } from './tenant-reads.ts';
 import { runGroup, type Locked } from './writes/write-group.ts';
 import { makePostgresQueue, type PostgresWriteQueueOptions } from './writes/write-queue.ts';
 

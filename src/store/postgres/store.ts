@@ -194,7 +194,7 @@ function connectStore(options: OpenPostgresOptions, servers: Servers, isSharded:
       makeOwnRequests(reader, writers, queries),
     ),
     placement: isSharded ? makePlacement(openOwn) : undefined,
-    pims({ storeId }: Pick<Tenant, 'storeId'>): PimsStore {
+    pims: ({ storeId }: Pick<Tenant, 'storeId'>): PimsStore => {
       const known = open.get(storeId);
       if (known) return known.store;
       // Drops the tenant opened first. Its statements are built again at the next call.

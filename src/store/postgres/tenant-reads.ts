@@ -15,14 +15,13 @@ import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
 import { LookRows, makeLook, readChangeRows, type ChangesAsked } from '../pims/look-sql.ts';
 import { makeLookups, parseOrder, TOO_LARGE } from '../pims/lookups.ts';
-import { toDictionaries, type FieldRow } from '../pims/row-sql.ts';
 import { parseWithFields } from '../pims/script-runner.ts';
-import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
+import { CANCELED, sqlStateOf, type StatementValues } from './connection/connection.ts';
 import type { CutOptions, Pool, SharedConnection } from './connection/shared-connection.ts';
 import { makeKeyBatch, makePageBatch } from './reads/shared-reads.ts';
 import { LookupRows, PageRows } from './reads/row-readers.ts';
 import type { LoadedRow } from './reads/page-sql.ts';
-import { buildPimsSql, LARGE, SMALL_ORDERS, type PostgresPimsSql } from './reads/pims-sql.ts';
+import { LARGE, SMALL_ORDERS, type PostgresPimsSql, type SqlFollower } from './reads/pims-sql.ts';
 
 export interface ReadConnections {
   /** The connection for reads by key. */
@@ -58,41 +57,10 @@ interface RowsQuery {
 }
 type BuildSql<T> = (sql: PostgresPimsSql) => T;
 
-/** The version of a tenant without custom fields, and its dictionaries. */
-const FIELDS_VERSION_FIRST = 1;
-const BUILT_IN = toDictionaries([]);
-
 /** Maximum number of orders kept as too large to be read together with others. */
 const LARGE_ORDERS_MAX = 1000;
 
 const neverGone = (): AbortSignal => new AbortController().signal;
-
-type SqlFollower = ReturnType<typeof makeSqlFollower>;
-
-/** Keeps the newest SQL. A read compares the version in its rows with the SQL that it was sent with. */
-export function makeSqlFollower(schema: string, reader: SharedConnection) {
-  let newest = buildPimsSql(schema, BUILT_IN, FIELDS_VERSION_FIRST);
-  /** Builds newer SQL if a node has added a field since the newest was built. */
-  const follow = async (version: number, connection?: Connection) => {
-    if (version <= newest.version) return;
-    const { customFields } = newest;
-    const fields = await (connection
-      ? connection.query<FieldRow>(customFields)
-      : reader.askRows<FieldRow>(customFields, []));
-    // Another call may have followed a newer version in the meantime.
-    if (version > newest.version) newest = buildPimsSql(schema, toDictionaries(fields), version);
-  };
-  return {
-    sql: () => newest,
-    follow,
-    /** Returns whether rows of this version were read with older SQL. By then, the newest SQL is not older. */
-    isOutdated: async (sql: { readonly version: number }, version: number) => {
-      if (version <= sql.version) return false;
-      await follow(version);
-      return true;
-    },
-  };
-}
 
 function makeRowReads(
   schema: string,

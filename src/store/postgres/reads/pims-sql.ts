@@ -25,12 +25,16 @@ import {
   columnsOf,
   searchText,
   tagColumn,
+  toDictionaries,
   type Column,
+  type FieldRow,
   type ScriptDialect,
 } from '../../pims/row-sql.ts';
 import { buildScriptSql } from '../../pims/script-sql.ts';
 import type { Dialect } from '../../pims/where.ts';
 import { statement } from '../../sql/writing.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { SharedConnection } from '../connection/shared-connection.ts';
 import { buildLookup, buildPage, isFoundFirst, joinLines, linesOf, wrapLine, type PageQuery } from './page-sql.ts';
 import { buildSortedPage } from './sorted-page-sql.ts';
 
@@ -160,6 +164,37 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries, version
       if (!sort && !isFoundFirst(recordType, tree)) return buildPage(recordType, tree, request, filters, parts);
       const { after, limit, isCounted = false } = request;
       return buildSortedPage({ recordType, tree, sort, after, limit, isCounted }, filters, parts);
+    },
+  };
+}
+
+/** The version of a tenant without custom fields, and its dictionaries. */
+const FIELDS_VERSION_FIRST = 1;
+const BUILT_IN = toDictionaries([]);
+
+export type SqlFollower = ReturnType<typeof makeSqlFollower>;
+
+/** Keeps the newest SQL. A read compares the version in its rows with the SQL that it was sent with. */
+export function makeSqlFollower(schema: string, reader: SharedConnection) {
+  let newest = buildPimsSql(schema, BUILT_IN, FIELDS_VERSION_FIRST);
+  /** Builds newer SQL if a node has added a field since the newest was built. */
+  const follow = async (version: number, connection?: Connection) => {
+    if (version <= newest.version) return;
+    const { customFields } = newest;
+    const fields = await (connection
+      ? connection.query<FieldRow>(customFields)
+      : reader.askRows<FieldRow>(customFields, []));
+    // Another call may have followed a newer version in the meantime.
+    if (version > newest.version) newest = buildPimsSql(schema, toDictionaries(fields), version);
+  };
+  return {
+    sql: () => newest,
+    follow,
+    /** Returns whether rows of this version were read with older SQL. By then, the newest SQL is not older. */
+    isOutdated: async (sql: { readonly version: number }, version: number) => {
+      if (version <= sql.version) return false;
+      await follow(version);
+      return true;
     },
   };
 }
