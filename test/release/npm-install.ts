@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import { globSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
+import { REAL_TIME } from '../kit/clock.ts';
 import { readUntil } from '../kit/printed.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
@@ -98,7 +99,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
 test('the API suite passes against the installed package', () => {
   const files = globSync('test/api/*.test.ts', { cwd: ROOT });
-  const env = { ...process.env, STOREROOM_TEST_PROGRAM: join(installed, 'bin/storeroom.js') };
+  const env = { ...process.env, ...REAL_TIME, STOREROOM_TEST_PROGRAM: join(installed, 'bin/storeroom.js') };
   const ran = spawnSync(process.execPath, ['test/run.ts', ...files], { cwd: ROOT, env, encoding: 'utf8' });
   assert.equal(ran.status, 0, ran.stdout.slice(-3000));
   assert.match(ran.stdout, /tests [1-9]\d\d/);
