@@ -28,7 +28,7 @@ export const ERRORS = {
   MISSING_TEAM_ID: entry(400, 'operation', "Missing 'teamID' parameter!",
     'Send teamID in the query string, or in the body of a write.'),
   INVALID_CREDENTIALS: entry(401, 'operation',
-    'API ID or API Secret is missing or invalid, or the tenant has no API keys.',
+    'API ID or API Secret is missing or invalid, or no API keys are configured for the tenant.',
     'Check teamID, then that apiID and apiSecret are one pair that is still valid. Send them as `Authorization: Basic` and the base64 of apiID:apiSecret (there are no Bearer tokens). This header takes precedence over the query string, which takes precedence over the body.'),
   MISSING_PARAMETER: entry(400, 'operation', 'A required parameter is missing.',
     'Send the parameter that `field` names.'),
