@@ -12,7 +12,7 @@ import { packTar } from './tar.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const SERVER = join(ROOT, 'build/server');
 const OUT = join(ROOT, 'build/npm');
-const COPIED = [LAUNCHER, 'bin/node-26.js', 'README.md', 'LICENSE', 'NOTICE', 'CHANGELOG.md', 'openapi.json'];
+const COPIED = [LAUNCHER, 'bin/node-26.js', 'LICENSE', 'NOTICE', 'CHANGELOG.md', 'openapi.json'];
 const SOURCES = '../src/main.ts';
 
 if (!existsSync(SERVER)) {
@@ -25,6 +25,7 @@ const shipped = listShipped(ROOT);
 const files = new Map<string, Uint8Array>(COPIED.map((path) => [path, readFileSync(join(ROOT, path))]));
 for (const path of globSync('**/*.*', { cwd: SERVER })) files.set(`server/${path}`, readFileSync(join(SERVER, path)));
 files.set(LAUNCHER, Buffer.from(startBundle(files.get(LAUNCHER)!.toString())));
+files.set('README.md', readFileSync(join(import.meta.dirname, 'server/README.md')));
 files.set('THIRD-PARTY-LICENSES.txt', Buffer.from(renderLicences(ROOT, dirname(dirname(process.execPath)), shipped)));
 files.set('package.json', Buffer.from(renderServerManifest(manifest)));
 
