@@ -98,7 +98,7 @@ class RandomNames {
   }
 }
 const NAMED = /"(?:LINE_REF_LOCK_CODE|tag)":"([^"]*)"/g;
-const RANDOM = /(?<=["'])([\w-]{31}|[\w-]{12}\.[0-9a-f]{10})(?=["'])/g;
+const RANDOM = /(?<=["'])([\w-]{24}|[\w-]{12}\.[0-9a-f]{10})(?=["'])/g;
 
 interface StoreUnderRun {
   readonly name: string;

@@ -45,7 +45,7 @@ export function buildLineSaves(dictionary: FieldDictionary, dialect: ScriptDiale
   };
   return {
     insertLine(line: Values): readonly Statement[] {
-      line['LINE_REF_LOCK_CODE'] ||= newLockCode(line['CREATE_DATE']!);
+      line['LINE_REF_LOCK_CODE'] ||= newLockCode();
       return [insertRow(line), ...saveSerials(line, {}, line)];
     },
     updateLine(line: Values, change: Values): readonly Statement[] {

@@ -80,12 +80,8 @@ const VERSION_BYTES = 9;
 const randomBlock = Buffer.alloc(9 * 512);
 let blockUsed = randomBlock.length;
 
-/**
- * Returns a lock code, which identifies a line of an order: 144 random bits behind the millisecond of its creation, so
- * that new codes are neighbors in their index, and a group of writes changes few of its pages.
- */
-export const newLockCode = (createdAt: string): string =>
-  Date.parse(createdAt).toString(36).slice(-7) + drawText(LOCK_CODE_BYTES);
+/** Returns a lock code, which identifies a line of an order: 144 random bits. */
+export const newLockCode = (): string => drawText(LOCK_CODE_BYTES);
 
 /** Returns the version of a record after a write: 72 random bits, so that no other state of the record has it. */
 export const newVersion = (): string => drawText(VERSION_BYTES);
