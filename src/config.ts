@@ -276,8 +276,8 @@ export const SETTINGS = {
     'STOREROOM_TENANT_IN_FLIGHT_MAX',
     256,
     [1, 100_000],
-    'Calls of a tenant in flight that are accepted while more than 75 % of all places are taken. Further calls ' +
-      'get 429.',
+    'Calls of a tenant in flight that are accepted while more than 75 % of all places are taken, but at most half of ' +
+      'the places that the node has then. Further calls get 429.',
   ),
   waitingMax: wholeNumber(
     'STOREROOM_WAITING_MAX',

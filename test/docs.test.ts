@@ -11,6 +11,7 @@ import { after, before, suite, test } from 'node:test';
 import { CLIENT_VARIABLES } from '../mcp/src/options.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
+import { OPERATION_SCOPES } from '../src/http/operations/names.ts';
 import { BODY_BYTES_MAX } from '../src/http/server/receive.ts';
 import { FILTERS_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../src/pims/rules/record-bounds.ts';
 import { FIELDS_MAX, KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../src/pims/rules/record-bounds.ts';
@@ -247,6 +248,16 @@ suite('names in the documents', () => {
         if (anchor !== undefined) assert.ok(readSlugs(read(found)).includes(anchor), `${file}:${line} ${target}`);
       }
     });
+
+  test('the balancer of docs/nginx.conf sends every POST that only reads again', () => {
+    const { paths } = JSON.parse(read('openapi.json')) as { paths: Record<string, { post?: { operationId: string } }> };
+    const listed = new Set(read('docs/nginx.conf').match(/(?<=^  )\/\S+(?= 1;$)/gm));
+    const reads = Object.entries(paths).filter(([, { post }]) => {
+      const scopes: Readonly<Record<string, string>> = OPERATION_SCOPES;
+      return post && scopes[post.operationId] === 'read';
+    });
+    assert.deepEqual(listed, new Set(reads.map(([path]) => path)));
+  });
 
   test('the README of a package links only to itself and to addresses, because it is published alone', () => {
     for (const file of DOCUMENTS.filter((one) => /^(client.*|mcp|tools\/release\/server)\//.test(one)))

@@ -88,8 +88,8 @@ the meaning of each code at \`/docs/errors\`. Every error has this body:
 
 - Branch on \`code\`, whose meaning never changes. \`message\` is for people, and can change.
 - \`remedy\` says what to do, and \`docs\` is the path of the code on the service.
-- If they apply, \`field\` names the wrong parameter or field, \`suggestion\` a similar known name or the order that has
-  the line, and \`step\` is the index of the refused step of a batch.
+- If they apply, \`field\` names the wrong parameter or field, \`suggestion\` a similar known name or path, or the order
+  to use or to void first, and \`step\` is the index of the refused step of a batch.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the service's log.
 
 After a 4xx nothing was written. After a 5xx, or without a response, the outcome of a write is unknown: retry it with

@@ -19,7 +19,7 @@ const reason = textOf('reason to record in the stock ledger', { title: 'reason <
 const pairsOf = (form: string, title: string, description: string, $comment: string, more?: Schema) =>
   withHelp(listOf(matching(`^[1-9]\\d*=${form}$`)), description, { title, $comment, ...more });
 const line = (description: string) =>
-  pairsOf('-?[\\d.]+', 'line <number=quantity>', description, 'be a line and a quantity, such as 1=2', {
+  pairsOf('[-+]?\\d+(\\.\\d+)?', 'line <number=quantity>', description, 'be a line and a quantity, such as 1=2', {
     uniqueItems: true,
   });
 const serial = pairsOf(

@@ -107,7 +107,7 @@ export const WEBHOOKS = {
   }),
   'webhook rotate-key': action({
     about:
-      'Replace the key that encrypts the secrets of all tenants, which stay the same. After a leak, also `rotate` each webhook.',
+      'Replace the key that encrypts the webhook secrets of all tenants. The secrets stay the same. After a leak, also `rotate` each webhook.',
     notes: 'webhook key replaced',
     run: async ({ webhooks, actor }) => ({
       webhooks: await webhooks.replaceSealingKey(entryBy(actor, 'webhook key replaced', '')),

@@ -93,7 +93,14 @@ test('/docs allows nothing from other hosts: the guides only styles and pictures
   }
   const script = await get('/docs/js/scalar.js');
   assert.deepEqual([script.status, script.headers.get('content-type')], [200, 'text/javascript; charset=utf-8']);
-  assert.ok((await script.arrayBuffer()).byteLength > 100_000);
+  const packed = Buffer.from(await script.arrayBuffer());
+  assert.ok(packed.length > 100_000);
+  const headers = { 'accept-encoding': 'identity' };
+  const whole = await fetch(`${service.origin}/docs/js/scalar.js`, { headers });
+  assert.deepEqual(
+    [whole.headers.get('content-encoding'), Buffer.from(await whole.arrayBuffer()).equals(packed)],
+    [null, true],
+  );
 });
 
 // Holds S3.6.

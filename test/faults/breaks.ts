@@ -88,10 +88,10 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
     'the response is sent after the commit, on PostgreSQL': {
       file: 'store/postgres/writes/write-queue.ts',
-      good: '(open) => this.#runGroup(open, begins)',
+      good: '(open) => runGroup(open, begins, lock(open), expected)',
       broken: `async (open) => {
-        const early = await this.#runGroup(open, begins);
-        for (const [index, { resolve }] of writes.entries()) resolve(early[index] as never);
+        const early = await runGroup(open, begins, lock(open), expected);
+        for (const [index, { resolve }] of writes.entries()) resolve(early.outcomes[index] as never);
         await new Promise((resolve) => setTimeout(resolve, 5));
         return early;
       }`,
@@ -126,21 +126,21 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
     'the end of an idle connection is expected': {
       file: 'store/postgres/connection/connection.ts',
-      good: "client.on('error', (fault) => this.destroy(fault.message));",
+      good: "client.on('error', (fault) => connection.destroy(fault.message));",
       broken: '',
       says: /the service has ended|fetch failed/,
     },
     'the node notices that the database is available again': {
       file: 'store/postgres/connection/servers.ts',
-      good: 'this.#options.onLost(); this.#askAfter(ASK_WHILE_LOST_MS);',
-      broken: 'this.#options.onLost(); if (this.#isUsable) this.#askAfter(ASK_WHILE_LOST_MS);',
+      good: 'onLost(); askAfter(ASK_WHILE_LOST_MS);',
+      broken: 'onLost(); if (isUsable) askAfter(ASK_WHILE_LOST_MS);',
       says: /✖ stopped: every call gets a response, the node recovers by itself/,
     },
   },
   'system/database-locks.test.ts': {
     'a lock is waited for within bounds': {
       file: 'store/postgres/store.ts',
-      good: 'statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS,',
+      good: 'statement_timeout: isService ? STATEMENT_MS : COMMAND_STATEMENT_MS, lock_timeout: LOCK_MS,',
       broken: '',
       says: /✖ 400 writes of a tenant with a locked row/,
     },
@@ -152,7 +152,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
     'a query has a budget': {
       file: 'store/postgres/store.ts',
-      good: 'statement_timeout: options.queryBudgetMs,',
+      good: 'statement_timeout: queryBudgetMs,',
       broken: '',
       says: /✖ 400 QUERY_TOO_COSTLY for a query over its budget/,
     },

@@ -73,7 +73,7 @@ function readIdentity(folder: string): Identity {
 test('the bill of materials lists exactly the packages of the bundles', () => {
   const sources = globSync(join(SERVER, '*.map')).flatMap((map) => (readJson(map) as { sources: string[] }).sources);
   const files = sources.flatMap((source) => /node_modules\/.*/.exec(source)?.[0] ?? []);
-  if (existsSync(join(SERVER, 'docs/dist/js/scalar.js')))
+  if (existsSync(join(SERVER, 'docs/dist/js/scalar.js.gz')))
     files.push('node_modules/@scalar/fastify-api-reference/index.js');
   const bundled = files.map((file) => readIdentity(join(ROOT, dirname(file))));
   const ofDashboard = readJson(join(ROOT, 'dashboard/dist/.vite/license.json')) as Identity[];
@@ -176,11 +176,11 @@ test('the packages have the addresses that package.json has, and none while it h
 /** The SHA-256 of the scripts of schemas, without comments and layout. */
 const SCRIPTS: Record<string, string> = {
   'src/store/control/migrations/control-0001.sql': '26bdbdb55c74873d1777a434f70787fbeacdeaef7184c9085df901683d17d8e6',
-  'src/store/pims/migrations/pims-0001.sql': '83c9227f09d4043be4f066279e5620fba27015acba3cd5da2e91a90c49ade85b',
+  'src/store/pims/migrations/pims-0001.sql': '1cc981446a16e5b7122c346ed2146f0e7a1b46429808cb4e40072e64d91a2479',
   'src/store/postgres/migrations/control-0014.sql': '404f1f34efa53e0f615cf1ac3901967253a417b2a78af96b13dd42dce0ff8aa5',
-  'src/store/postgres/migrations/pims-0012.sql': '608363c1e8263b079473229f92caf835ef09aed53575f5ccb14343e506968360',
+  'src/store/postgres/migrations/pims-0012.sql': '6e8501e8e791535ae71b4a2e675692cfd7d6c66b4e662f3ad10a97efa5490d79',
   'src/store/sqlite/migrations/control-0013.sql': '44546a0a3db3abdc48e64a5a9fc0233285dc9bf7a3ed299b754ba6e5efb93d41',
-  'src/store/sqlite/migrations/pims-0012.sql': 'e32355fe3baba538768ff1042b2538d48b0a448303f3f63ad1cb83f2aa57d5cc',
+  'src/store/sqlite/migrations/pims-0012.sql': '9e8b366eb2e59afebc2c9f47626d2074deb0d53ee281218c8a7ec18e096ca1ca',
   'src/store/sqlite/migrations/requests-0004.sql': 'e7417caadd296149444dd76262a13735167ae68852884ac6ec6b71e6cb9f2177',
   'src/store/sqlite/migrations/usage-0004.sql': 'ca8e91f40254174257b072cbb61da7b00b4ff6da9841827ce71642865b322404',
 };

@@ -10,6 +10,8 @@ import { Database } from '../../src/store/sqlite/files/database.ts';
 import { makeEntryCounts } from '../../src/store/sqlite/reads/entry-counts.ts';
 import { migrate } from '../../src/store/sqlite/files/migrate.ts';
 import { makePageBuilder, type PageSql } from '../../src/store/sqlite/reads/page-sql.ts';
+import { scriptDialect } from '../../src/store/sqlite/reads/pims-sql.ts';
+import { buildScriptSql } from '../../src/store/pims/script-sql.ts';
 import { times } from '../kit/lists.ts';
 import { newFolder } from './sqlite-folder.ts';
 
@@ -180,6 +182,7 @@ test('an index finds the lines of orders, of a part and with serial numbers', ()
   for (const [filter, index] of [
     [{ field: 'ORDER_NUMBER', value: '7' }, 'l USING PRIMARY KEY (SORT_KEY>? AND SORT_KEY<?)'],
     [{ field: 'ORDER_NUMBER', op: 'in', value: ['7', '8'] }, 'l USING PRIMARY KEY (SORT_KEY>? AND SORT_KEY<?)'],
+    [{ field: 'ORDER_NUMBER', op: 'empty' }, 'l USING PRIMARY KEY (SORT_KEY>? AND SORT_KEY<?)'],
     [{ field: 'ORDER_NUMBER', op: 'ge', value: '7' }, 'PRIMARY KEY (SORT_KEY>?'],
     [{ field: 'PART_CODE', value: 'P' }, 'ORDER_LINEITEMS_PART_CODE (PART_CODE=?'],
     [{ field: 'LINE_REF_LOCK_CODE', value: 'x' }, 'ORDER_LINEITEMS_LINE_REF_LOCK_CODE (LINE_REF_LOCK_CODE=?'],
@@ -192,4 +195,13 @@ test('an index finds the lines of orders, of a part and with serial numbers', ()
     assert.ok(told.includes(index) && isShort, `${JSON.stringify(filter)}: ${told}`);
     assert.doesNotMatch(told, /SCAN ORDER_LINEITEMS/);
   }
+});
+
+test('the units that open orders commit are found in one walk of the orders, however many parts are new', () => {
+  const { loads } = buildScriptSql(buildDictionaries([]), scriptDialect);
+  const plan = db.rows<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${loads.commitments(['P']).sql}`, '["P"]');
+  assert.match(
+    plan.map(([, , , detail]) => detail).join('\n'),
+    /SEARCH l USING PRIMARY KEY \(SORT_KEY>\? AND SORT_KEY<\?\)/,
+  );
 });

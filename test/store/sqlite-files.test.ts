@@ -91,8 +91,6 @@ suite('the schema', () => {
         .map(({ name }) => name);
       const { key } = RECORD_TYPES[recordType as RecordType];
       const expected = fields.filter((field) => field.indexed).map(({ name }) => (name === key ? 'SORT_KEY' : name));
-      // The lines of an order are side by side in the primary key.
-      if (recordType === 'lines') expected.push('ORDER_NUMBER');
       assert.deepEqual(new Set(indexed), new Set(expected), table);
     }
     const shown = db

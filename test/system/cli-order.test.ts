@@ -16,7 +16,8 @@ interface Shown {
 
 const INVENTORY = 'PART_CODE,PART_DESCRIPTION,QTY_ONHAND,CARE_PLAN\nMB/14,Notebook,10,N\nPLAN+3Y,Care plan,0,Y\n';
 const ORDERS =
-  'ORDER_NUMBER,ORDER_TYPE,REFERENCE_NUMBER,ORDER_TOTAL\n1000,quote,#1001,5000\n1001,worksheet,,\n1002,sales_order,,\n';
+  'ORDER_NUMBER,ORDER_TYPE,REFERENCE_NUMBER,ORDER_TOTAL\n1000,quote,#1001,5000\n1001,worksheet,,\n1002,sales_order,,\n' +
+  '1003,quote,\u001b[2Jweb,\n1004,quote,\u001b[2Jweb,\n';
 const LINES = 'ORDER_NUMBER,PART_CODE,QUANTITY\n1000,MB/14,3\n1000,PLAN+3Y,3\n1001,MB/14,2\n';
 
 suite('the life of an order', () => {
@@ -48,6 +49,7 @@ suite('the life of an order', () => {
     assert.equal((await refused(`${invoice} --line 7=1`)).code, 'LINE_NOT_FOUND');
     assert.equal((await refused(`${invoice} --line 1=1 --serial 1=A,B`)).code, 'SERIALS_NOT_ALLOWED');
     assert.equal((await refused(`${invoice} --line 2=1 --serial 2=A`)).code, 'SERIALS_NOT_ALLOWED');
+    for (const words of ['1=.', '1=1..2']) assert.equal((await run(`${invoice} --line ${words}`)).exitCode, 2, words);
     assert.equal((await refused('order invoice acme 1002')).code, 'STAGE_NOT_ALLOWED');
     assert.equal((await refused('order approve acme 9')).code, 'ORDER_NOT_FOUND');
     assert.equal((await refused('order show acme 9')).code, 'NOT_FOUND');
@@ -99,5 +101,6 @@ suite('the life of an order', () => {
     assert.match(out, /^1 +MB\/14 +Notebook +2 +2 +SN1,SN2 /m);
     assert.match(out, /^Other orders of #1001:\n(\d+ +invoice( +cancelled)?\s*\n?)+$/m);
     assert.doesNotMatch(out, /ORDER_STATUS/);
+    assert.match((await run('order show acme 1003')).out, /^Other orders of \ufffd\[2Jweb:\n1004 /m);
   });
 });

@@ -266,8 +266,21 @@ suite('a move', () => {
     }
     const begun = await moveHalf(folder, newDatabase, hasOrders);
     await refuses(move(begun, temporaryFolder()), /^A move into .* is unfinished/);
+    // The first source had rows that name no tenant, and rows of a removed one.
+    const left = [`"UNKNOWN_NAMES" VALUES (1, '\\x00', 1, '')`, `"KEY_USES" VALUES ('gone', 'sr_id_1', '', '', '')`];
+    for (const row of left) await runStatement(begun, `INSERT INTO storeroom.${row}`);
     const { tables } = await moveAll(other, begun);
     assert.deepEqual(new Set(tables.map(({ team }) => team)), new Set([null, 'other']));
+    const half = await moveHalf(database, newFolder, hasKey);
+    for (const [file, sql] of [
+      ['control.db', "INSERT INTO UNKNOWN_NAMES VALUES (1, x'00', 1, '')"],
+      ['usage.db', "INSERT INTO MONTH_USAGE VALUES ('gone', '2026-01', '', '', 1, '')"],
+    ] as const) {
+      const db = new DatabaseSync(join(half, file));
+      db.exec(sql);
+      db.close();
+    }
+    await moveAll(database, half);
     assert.deepEqual(
       (await runCommand(begun, ['tenant', 'list'])).stdout,
       (await runCommand(other, ['tenant', 'list'])).stdout,

@@ -41,7 +41,7 @@ interface Manifest {
   readonly homepage?: string;
 }
 
-/** The package in docs/dist/js/scalar.js. */
+/** The package in docs/dist/js/scalar.js.gz. */
 export const REFERENCE = '@scalar/fastify-api-reference';
 const TEXTS = /^(licen[cs]e|copying|notice)\b/i;
 /** Matches the package of a source in a source map, as the lockfile names it. */

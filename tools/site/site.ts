@@ -52,6 +52,8 @@ for (const file of globSync(['*.md', 'docs/**/*.md', '*/README.md'], { cwd: ROOT
 write('reference.html', REFERENCE);
 write('js/reference.js', `Scalar.createApiReference('#app', ${JSON.stringify(REFERENCE_OPTIONS)});\n`);
 write('js/scalar.js', await readScalar());
+// The service unpacks the copy for a browser without gzip: the script would be 5 MB of each form of the program.
+rmSync(join(OUT, 'js/scalar.js'));
 write('style.css', readText('tools/site/style.css'));
 write('icon.svg', readText('dashboard/icon.svg'));
 for (const file of globSync(PICTURES, { cwd: ROOT }))

@@ -20,6 +20,7 @@ import {
   buildTable,
   parseForm,
   parseNumber,
+  printable,
   printAnswer,
   type AddCommands,
   type CommandContext,
@@ -170,16 +171,13 @@ async function runAction(context: CommandContext, action: Action, { team, named,
   const told = { ...teamID, ...named, ...given, ...answer };
   const printed = { ...teamID, ...named, ...(action.json ? json(told as never) : answer) };
   if (hasFailed?.(answer as never)) context.exitCode = 1;
-  printAnswer(
-    context,
-    printed,
-    show(told as never, printed)
-      .map(layOut)
-      .filter((text) => text !== '')
-      .join('\n\n')
-      // A heading stands directly above its table.
-      .replaceAll(':\n\n', ':\n'),
-  );
+  const parts = show(told as never, printed).map((part) => {
+    // A heading stands directly above its table.
+    const isHeading = typeof part === 'string' && part.endsWith(':');
+    return { text: layOut(part), gap: isHeading ? '\n' : '\n\n' };
+  });
+  const shown = parts.filter(({ text }) => text !== '');
+  printAnswer(context, printed, shown.map(({ text, gap }, at) => (at < shown.length - 1 ? text + gap : text)).join(''));
 }
 
 async function askFor(what: string, team: string) {
@@ -243,9 +241,9 @@ async function contextOf(
 
 const showAll = (_: never, printed: object): ShownPart[] => [printed];
 
-/** Lays out a sentence unchanged, rows as a table, and an object with its members below one another. */
+/** Lays out a sentence without control characters, rows as a table, and an object with its members below one another. */
 function layOut(part: ShownPart): string {
-  if (typeof part === 'string') return part;
+  if (typeof part === 'string') return part.split('\n').map(printable).join('\n');
   return buildTable(
     Array.isArray(part) ? part : Object.entries(part).map(([name, value]) => [name, tell(name, value)]),
   );

@@ -96,7 +96,7 @@ async function* formatJson(records: ExportedRecords): AsyncGenerator<string> {
 }
 
 const IMPORT_HELP =
-  'Import CSV. The first line names the fields. Keys and dates are kept. If a row is rejected, imports nothing and exits with 1.';
+  'Import CSV. The first line names the fields. Numbers, codes and dates in the file are kept. If a row is rejected, nothing is imported and the command exits with 1.';
 
 export const addImportCommand: AddCommands = (program, context) => {
   addCommand(program, 'import <team>', 'import acme orders orders.csv', IMPORT_HELP)

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { extname } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { listAssets, readAsset } from '../../assets.ts';
 import { Refusal } from '../../errors.ts';
@@ -37,8 +38,11 @@ interface BuiltFile {
 export function openFolder(folder: string) {
   let names: ReadonlySet<string> | undefined;
   const files = new Map<string, BuiltFile>();
+  /** A large script has only its compressed copy. */
+  const isThere = (name: string) => names!.has(folder + name) || names!.has(`${folder}${name}.gz`);
   const readFile = (name: string): BuiltFile => {
-    const bytes = readAsset(folder + name);
+    const isPlain = names!.has(folder + name);
+    const bytes = isPlain ? readAsset(folder + name) : gunzipSync(readAsset(`${folder}${name}.gz`));
     const copies = COPIES.filter(([, extension]) => names!.has(folder + name + extension));
     return {
       tag: `"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`,
@@ -51,7 +55,7 @@ export function openFolder(folder: string) {
     const type = TYPES[extname(name)];
     if (names.size === 0)
       throw new Refusal('UNKNOWN_PATH', 'This page is not built. Run `npm run build` and start the service again.');
-    if (type === undefined || !names.has(folder + name)) throw new Refusal('UNKNOWN_PATH');
+    if (type === undefined || !isThere(name)) throw new Refusal('UNKNOWN_PATH');
     const { tag, bytes, packed } = files.getOrInsertComputed(name, readFile);
     const coding = chooseCoding(headers['accept-encoding'] ?? '', [...packed.keys()]);
     const etag = coding ? tagOfCoding(tag, coding) : tag;

@@ -127,19 +127,15 @@ function checkValue({ name }: Field, text: string): string {
 function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: Filter): FilterTerm {
   const field = findField(dictionary, recordType, filter.field);
   const op = filter.contains === true ? 'contains' : (filter.op ?? 'eq');
+  const isKey = field.name === RECORD_TYPES[recordType].key;
   // PIMS gives few orders a value in these fields, so the index finds them.
-  if (
-    op === 'not_empty' &&
-    field.indexed &&
-    field.assigned &&
-    field.type === 'text' &&
-    field.name !== RECORD_TYPES[recordType].key
-  )
+  if (op === 'not_empty' && field.indexed && field.assigned && field.type === 'text' && !isKey)
     return { field, kind: 'within', by: 'text', ranges: [{ from: FILLED, to: undefined }], isNot: false };
+  // No index has the ORDER_NUMBER of lines, and none is empty.
+  if (op === 'empty' && recordType === 'lines' && isKey) return { field, kind: 'among', values: [''], isNot: false };
   if (op === 'empty' || op === 'not_empty') return { field, kind: 'is', values: [''], isNot: op === 'not_empty' };
   const values = [filter.value!].flat();
   const texts = values.map((value) => checkValue(field, String(value)));
-  const isKey = field.name === RECORD_TYPES[recordType].key;
   const keys = isKey ? KEYS[recordType === 'lines' ? 'lines' : 'others'] : undefined;
   switch (op) {
     case 'contains':

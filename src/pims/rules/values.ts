@@ -120,7 +120,7 @@ export function sortKey(code: string): string {
  */
 export const startOfLines = (orderNumber: string): string => sortKey(orderNumber).replaceAll('\u0001', '\u0001\u0002');
 export const sortKeyOfLine = ({ ORDER_NUMBER = '', LINE_NUMBER = '' }: Values): string =>
-  `${startOfLines(ORDER_NUMBER)}\u0001\u0001${LINE_NUMBER.length}${LINE_NUMBER}`;
+  `${startOfLines(ORDER_NUMBER)}\u0001\u0001${String(LINE_NUMBER.length).padStart(2, '0')}${LINE_NUMBER}`;
 
 const formatCount = (count: number) => String(count).padStart(4, '0');
 

@@ -10,6 +10,7 @@ import type { Tenant } from '../../tenant/tenant-port.ts';
 import {
   countRows,
   keyOf,
+  listControlTables,
   listTables,
   loadRows,
   refuseUnfinished,
@@ -83,12 +84,19 @@ export async function moveStore(
 
 /** Marks the target as unfinished, and deletes what an interrupted move has left in it. */
 async function clearTarget({ store, name }: MoveEnd): Promise<void> {
-  const tenants = await store.tenants.listTenants();
-  if (!(await store.isUnfinished())) {
-    if (tenants.length > 0) throw refuseCommand(`There are tenants in ${name} already. Move into an empty store.`);
-    await store.beginMove();
+  const listTenants = () => store.tenants.listTenants();
+  const refuseTenants = () => refuseCommand(`There are tenants in ${name} already. Move into an empty store.`);
+  if (await store.isUnfinished()) {
+    for (const tenant of await listTenants()) await store.tenants.deleteTenant(tenant);
+    for (const table of listControlTables(store)) if (table.copyMode !== 'create') await store.clearTable(table);
+    return;
   }
-  for (const tenant of tenants) await store.tenants.deleteTenant(tenant);
+  if ((await listTenants()).length > 0) throw refuseTenants();
+  await store.beginMove();
+  // A command beside the move may have created a tenant before it saw the mark.
+  if ((await listTenants()).length === 0) return;
+  await store.finishMove();
+  throw refuseTenants();
 }
 
 /** Creates the tenant with its settings and its custom fields, and returns it. */

@@ -43,6 +43,8 @@ export interface MoveStore {
   finishMove(): Promise<void>;
   /** Runs a SELECT on a table. `build` receives the store's name for the table. */
   readTable<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]>;
+  /** Deletes all rows of a table outside the inventory systems. */
+  clearTable(table: Table): Promise<void>;
   /** Inserts all rows, durably, or none. */
   insertRows(table: Table, rows: readonly TableRow[]): Promise<void>;
   close(): Promise<void>;
@@ -69,7 +71,7 @@ const WEBHOOK_COLUMNS =
   'DELIVERED_AT REVISION';
 
 /** Lists the tables to move outside the inventory systems. STORE_ID is not moved: each store assigns another. */
-function listControlTables(store: MoveStore): readonly Table[] {
+export function listControlTables(store: MoveStore): readonly Table[] {
   const buildTable = describeTables(store);
   return [
     buildTable(

@@ -187,11 +187,12 @@ function buildLoadsOfMany({ table, list, items, linesOf }: ScriptDialect): LoadS
     },
     parts: fields('inventory', 'PART_CODE', 'PART_DESCRIPTION', 'CARE_PLAN'),
     stocks: fields('inventory', 'PART_CODE', 'QTY_ONHAND', 'QTY_COMMITTED'),
+    // Without the index of parts: SQLite would seek each part in each order.
     commitments: ofList(
       `SELECT l."PART_CODE", l."QUANTITY" FROM ${table('ORDERS')} o
         JOIN ${table('ORDER_LINEITEMS')} l ON ${ofOrder('o')}
         WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND o."${CANCELLED_MARK}" <> 'Y'
-          AND l."CARE_PLAN" <> 'Y' AND l."PART_CODE" ${inList}`,
+          AND l."CARE_PLAN" <> 'Y' AND l."PART_CODE" || '' ${inList}`,
       (rows) => rows as readonly [string, string][],
     ),
     serials: ofList(

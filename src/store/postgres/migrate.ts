@@ -6,7 +6,7 @@ import { readAsset } from '../../assets.ts';
 import { selectInstallation } from '../control/control.ts';
 import { loadSchema, type SchemaScripts } from '../sql/schema.ts';
 import type { Connection } from './connection/connection.ts';
-import { FIELD_TYPE } from './reads/pims-sql.ts';
+import { FIELD_TYPE, INDEXED_CHARACTERS } from './reads/pims-sql.ts';
 
 /** The schema of the tables outside the tenants' inventory systems. */
 export const CONTROL = 'storeroom';
@@ -22,6 +22,7 @@ const FOLDER = 'src/store/postgres/migrations/';
 /** Texts are sorted by their bytes. A page that is not full has room for new versions of its rows. */
 const TYPES = {
   FIELD: FIELD_TYPE,
+  INDEXED: `left("$&", ${INDEXED_CHARACTERS})`,
   TEXT: 'TEXT COLLATE "C"',
   INTEGER: 'BIGINT',
   BLOB: 'BYTEA',

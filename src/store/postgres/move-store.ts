@@ -61,6 +61,9 @@ export async function openMove(url: string, name: string, clock: Clock, refusesE
     },
 
     readTable: (table, build, values) => askOwn(build(nameTable(table, table.name)), values),
+    async clearTable(table) {
+      await askOwn(`DELETE FROM ${nameTable(table, table.name)}`);
+    },
     async insertRows(table, rows) {
       const insert = buildInserter(
         table,

@@ -7,14 +7,19 @@ import { refuseCommand, type Refusal } from '../../errors.ts';
 
 export type SchemaScripts = ReturnType<typeof loadSchema>;
 
-/** The types of a store by the names that the shared tables have for them; FIELD is the type of a field. */
+/**
+ * The types of a store by the names that the shared tables have for them. FIELD is the type of a field, and INDEXED what
+ * an index has of the field $&.
+ */
 export interface ColumnTypes extends Readonly<Record<string, string>> {
   readonly FIELD: string;
+  readonly INDEXED: string;
 }
 
 /**
  * Loads the scripts of a kind from a folder, whose name ends with a slash. In a script, `$FIELDS(A, B)` declares a
- * column for each field, and `$TABLES` the tables of this kind that both stores have.
+ * column for each field, `$INDEXES(T: A, B)` an index of each of these columns of a table, which sorts by its key too, and
+ * `$TABLES` the tables of this kind that both stores have.
  */
 export function loadSchema(folder: string, kind: string, types: ColumnTypes) {
   const readScript = (name: string) => readAsset(name).toString();
@@ -23,12 +28,20 @@ export function loadSchema(folder: string, kind: string, types: ColumnTypes) {
       /(?<!")\$?\b[A-Z]+\b/g,
       (word) => types[word] ?? word,
     );
+  const listIndexes = (_: string, table: string, names: string) =>
+    names.replaceAll(/(\w+)(, *)?/g, (__, name: string) => {
+      const indexed = types.INDEXED.replace('$&', name);
+      return `CREATE INDEX "${table}_${name}" ON "${table}" (${indexed}, "SORT_KEY");\n`;
+    });
   const listFields = (_: string, names: string) => names.replaceAll(/\w+/g, `"$&" ${types.FIELD}`);
   const scripts = listAssets(folder)
     .filter((name) => name.startsWith(`${folder}${kind}-`))
     .map((name) => {
-      const script = readScript(name).replace('$TABLES', listTables);
-      return [Number(/(\d+)\.sql$/.exec(name)![1]), script.replaceAll(/\$FIELDS\(([^)]*)\)/g, listFields)] as const;
+      const script = readScript(name)
+        .replace('$TABLES', listTables)
+        .replaceAll(/\$INDEXES\((\w+): ([^)]*)\)/g, listIndexes)
+        .replaceAll(/\$FIELDS\(([^)]*)\)/g, listFields);
+      return [Number(/(\d+)\.sql$/.exec(name)![1]), script] as const;
     });
   const [[oldest], [newest]] = [scripts[0]!, scripts.at(-1)!];
   return {

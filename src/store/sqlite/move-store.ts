@@ -57,6 +57,11 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
     },
 
     readTable: async (table, build, values) => fileOf(table).rows(build(`"${table.name}"`), ...values),
+    async clearTable(table) {
+      // The two tables of months are views of one on SQLite.
+      const name = ['USAGE_MONTHS', 'KEY_USAGE'].includes(table.name) ? 'MONTH_USAGE' : table.name;
+      fileOf(table).runSql(`DELETE FROM "${name}"`);
+    },
     async insertRows(table, rows) {
       const db = fileOf(table);
       const insert = buildInserter(table, `"${table.name}"`, scriptDialect);

@@ -39,7 +39,7 @@ import { buildLookup, buildPage, isFoundFirst, joinLines, linesOf, wrapLine, typ
 import { buildSortedPage } from './sorted-page-sql.ts';
 
 /** Number of characters of a value in an index. No filter has more. */
-const INDEXED_CHARACTERS = 256;
+export const INDEXED_CHARACTERS = 256;
 const TRIGRAM = 3;
 
 /** Maximum lines, and bytes of them, of an order that is read together with others. */

@@ -21,6 +21,7 @@ const FOLDER = 'src/store/sqlite/migrations/';
 export const FIELD_TYPE = "TEXT NOT NULL DEFAULT ''";
 const TYPES = {
   FIELD: FIELD_TYPE,
+  INDEXED: '"$&"',
   $RECORD: 'ID INTEGER PRIMARY KEY, SORT_KEY TEXT NOT NULL UNIQUE',
   $RECORDS: 'STRICT',
   $TABLE: 'STRICT, WITHOUT ROWID',
