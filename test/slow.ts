@@ -82,6 +82,7 @@ export const SLOW: readonly SlowFiles[] = [
       'import',
       'lists',
       'find',
+      'dialogs',
     ].map((name) => `test/dashboard/pages-${name}.test.ts`),
     reason:
       'test/account and test/pims have the rules, test/dashboard the answers; load and refresh run in the browser',

@@ -11,7 +11,7 @@ import { ProofDialog, SessionEnd } from './session-dialogs.tsx';
 import { Shell } from './shell.tsx';
 import { Button } from '../ui/button.tsx';
 import { OpenedDialog } from '../ui/dialog/dialog.tsx';
-import { Notice, PageSkeleton } from '../ui/page.tsx';
+import { Notice, PageSkeleton, ReloadNotice } from '../ui/page.tsx';
 import { Toaster } from '../ui/toaster.tsx';
 
 export function App() {
@@ -92,15 +92,9 @@ function LazyPage({ load }: { load: LoadPage }) {
   }, []);
   if (fault !== undefined || broken !== undefined)
     return (
-      <Notice
-        tone="bad"
-        title="This page could not be shown"
-        actions={<Button onClick={() => location.reload()}>Reload</Button>}
-      >
-        {fault === undefined
-          ? 'An unexpected error occurred. Reload the page.'
-          : 'You may be offline, or the service was updated. Reload the page.'}
-      </Notice>
+      <ReloadNotice title="This page could not be shown">
+        {fault === undefined ? 'An unexpected error occurred. Reload the page.' : undefined}
+      </ReloadNotice>
     );
   if (Page === undefined) return <PageSkeleton />;
   return (

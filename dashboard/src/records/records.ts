@@ -9,6 +9,7 @@ import { FILTERS_MAX, KEY_CHARACTERS_MAX } from '../../../src/pims/rules/record-
 import type { Values } from '../../../src/pims/rules/values.ts';
 import type { ApiCallText } from '../api/call-text.ts';
 import { ApiError, fetchOperation, hasCode } from '../api/client.ts';
+import { useLoad } from '../api/use-load.ts';
 import { toFilterBody, where, type RecordFilter } from './filters.ts';
 import { pathOf } from '../browser/router.tsx';
 import { labelOf } from './label.ts';
@@ -150,6 +151,17 @@ export type AdvancedOrder = Readonly<Record<'ORDER_NUMBER' | 'ORDER_TYPE' | 'BAC
 export async function writeBatch(steps: readonly Step[]): Promise<unknown[]> {
   const done = await write<{ data: unknown }[]>('POST', '/batch', steps);
   return done.map(({ data }) => data);
+}
+
+/**
+ * Returns the record with which a dialog was opened and, after a change in another tab, the current record, which the
+ * page below the dialog shows then too.
+ */
+export function useCurrent(kind: Kind, opened: LoadedRecord): LoadedRecord {
+  const loads = useRef(0);
+  const load = async (signal: AbortSignal) =>
+    loads.current++ === 0 ? opened : loadRecord(kind, opened.values[KINDS[kind].key] ?? '', signal);
+  return useLoad('', load).data ?? opened;
 }
 
 /**

@@ -122,6 +122,17 @@ export const Notice = ({ tone = 'neutral', title, actions, children }: NoticePro
   </div>
 );
 
+const NOT_FETCHED = 'You may be offline, or the service was updated. Reload the page.';
+/**
+ * Says that code could not be fetched. Browsers do not fetch it again before the page is reloaded. Example:
+ * `<ReloadNotice title="This form could not be shown" />`.
+ */
+export const ReloadNotice = ({ children = NOT_FETCHED, ...notice }: NoticeProps) => (
+  <Notice tone="bad" {...notice} actions={<Button onClick={() => location.reload()}>Reload</Button>}>
+    {children}
+  </Notice>
+);
+
 interface EmptyProps {
   title: string;
   action?: ComponentChildren;

@@ -2,7 +2,7 @@
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { recordPath, useSave, write, type LoadedRecord } from '../../records/records.ts';
+import { recordPath, useCurrent, useSave, write, type LoadedRecord } from '../../records/records.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Confirm, FormDialog, openDialog } from '../../ui/dialog/dialog.tsx';
@@ -116,7 +116,8 @@ export function LineDialog({ record, line, onDone }: ActionsProps & { line?: Val
   );
 }
 
-function CancelOrder({ record: { values, tag }, onDone }: ActionsProps) {
+function CancelOrder({ record, onDone }: ActionsProps) {
+  const { values, tag } = useCurrent('orders', record);
   const number = values.ORDER_NUMBER ?? '';
   const cancel = async () => {
     await write('POST', '/orders/cancel', { ORDER_NUMBER: number }, { 'if-match': tag });
@@ -130,7 +131,8 @@ function CancelOrder({ record: { values, tag }, onDone }: ActionsProps) {
   );
 }
 
-function VoidInvoice({ record: { values, tag }, onDone }: ActionsProps) {
+function VoidInvoice({ record, onDone }: ActionsProps) {
+  const { values, tag } = useCurrent('orders', record);
   const reason = useEntry('');
   const number = values.ORDER_NUMBER ?? '';
   const send = async () => {

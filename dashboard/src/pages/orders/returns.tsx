@@ -8,7 +8,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { navigate } from '../../browser/router.tsx';
 import { where } from '../../records/filters.ts';
 import { fieldColumn, RecordLink } from '../../records/field-column.tsx';
-import { queryRecords, recordPath, write, type LoadedRecord } from '../../records/records.ts';
+import { queryRecords, recordPath, useCurrent, write, type LoadedRecord } from '../../records/records.ts';
 import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { Checkbox, TextField, useEntry } from '../../ui/form/field.tsx';
 import { readNumber, writeNumber } from '../../ui/form/number.ts';
@@ -39,7 +39,8 @@ export function Returns({ number }: { number: string }) {
   );
 }
 
-export function ReturnDialog({ record: { values, lines, tag } }: { record: LoadedRecord }) {
+export function ReturnDialog({ record }: { record: LoadedRecord }) {
+  const { values, lines, tag } = useCurrent('orders', record);
   const number = values.ORDER_NUMBER ?? '';
   const returns = useReturns(number);
   const [typed, setTyped] = useState<Readonly<Record<string, Values>>>({});

@@ -7,7 +7,7 @@ import { addDecimals, subtractDecimals } from '../../../../src/pims/rules/decima
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { get } from '../../api/client.ts';
-import { recordPath, write } from '../../records/records.ts';
+import { recordPath, useCurrent, write, type LoadedRecord } from '../../records/records.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
 import { RecordLink } from '../../records/field-column.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -21,8 +21,8 @@ import { toast } from '../../ui/toaster.tsx';
 
 type Movement = MovementsView['movements'][number];
 
-/** The buttons of a part, for clerks. Example: `<StockActions part={values} onDone={reload} />`. */
-export const StockActions = (stock: { part: Values; onDone: () => void }) => (
+/** The buttons of a part, for clerks. Example: `<StockActions record={part} onDone={reload} />`. */
+export const StockActions = (stock: Omit<StockDialogProps, 'action'>) => (
   <>
     {(Object.keys(ACTIONS) as Action[]).map((name) => (
       <Button key={name} onClick={() => openDialog(<StockDialog action={name} {...stock} />)}>
@@ -113,15 +113,15 @@ type Action = keyof typeof ACTIONS;
 
 interface StockDialogProps {
   action: Action;
-  part: Values;
+  record: LoadedRecord;
   onDone: () => void;
 }
 
-function StockDialog({ action, part, onDone }: StockDialogProps) {
+function StockDialog({ action, record, onDone }: StockDialogProps) {
   const quantity = useEntry('');
   const typed = useEntry('');
   const reason = useEntry('');
-  const { PART_CODE = '', QTY_ONHAND = '', SERIALIZED } = part;
+  const { PART_CODE = '', QTY_ONHAND = '', SERIALIZED } = useCurrent('inventory', record).values;
   const { title, units, about } = ACTIONS[action];
   const serials = splitList(typed.value.replaceAll('\n', ','));
   const after = stockAfter(action, QTY_ONHAND || '0', quantity.value);

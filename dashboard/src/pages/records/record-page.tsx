@@ -80,7 +80,7 @@ interface ActionsProps {
 }
 const Actions = ({ kind, record, onDone }: ActionsProps) => (
   <>
-    {kind === 'inventory' && <StockActions part={record.values} onDone={onDone} />}
+    {kind === 'inventory' && <StockActions record={record} onDone={onDone} />}
     <Button onClick={() => openDialog(<EditRecord kind={kind} record={record} onDone={onDone} />)}>Edit</Button>
   </>
 );

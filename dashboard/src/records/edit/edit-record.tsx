@@ -4,9 +4,9 @@ import { useLoad } from '../../api/use-load.ts';
 import { KINDS, recordPath, useSave, write, writeBatch, type Kind, type LoadedRecord } from '../records.ts';
 import { navigate } from '../../browser/router.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { openDialog } from '../../ui/dialog/dialog.tsx';
+import { Dialog, openDialog } from '../../ui/dialog/dialog.tsx';
 import { toast } from '../../ui/toaster.tsx';
-import { WhenLoaded } from '../../ui/page.tsx';
+import { ReloadNotice, Skeleton } from '../../ui/page.tsx';
 import type { RecordDialog } from './record-dialog.tsx';
 
 const FIRST = {
@@ -87,10 +87,11 @@ async function createPart({ QTY_ONHAND = '', ...values }: Values): Promise<strin
 
 /** A RecordDialog, whose code a list fetches only for it, so that it loads in less time. */
 function RecordForm(record: Parameters<typeof RecordDialog>[0]) {
-  const code = useLoad('', () => import('./record-dialog.tsx'));
+  const { data, error } = useLoad('', () => import('./record-dialog.tsx'));
+  if (data) return <data.RecordDialog {...record} />;
   return (
-    <WhenLoaded from={code} lines={1}>
-      {({ RecordDialog: Form }) => <Form {...record} />}
-    </WhenLoaded>
+    <Dialog title={record.title} width="wide">
+      {error ? <ReloadNotice title="This form could not be shown" /> : <Skeleton lines={6} />}
+    </Dialog>
   );
 }
