@@ -68,7 +68,7 @@ const MISTAKES: Mistake[] = [
   ['no lock code', () => update({ QUANTITY: '2' }), 'MISSING_FIELD', /LOCK_CODE is required.*getOrder/, /`field`/],
   ['a wrong lock code', () => update({ LINE_REF_LOCK_CODE: 'x' }), 'LINE_NOT_FOUND', /'x'/, /Read the order again/],
   ['a quota', overQuota, 'QUOTA_EXCEEDED', /quota of 1 .*is renewed at /, /higher quota/],
-  ['a wrong secret', wrongSecret, 'INVALID_CREDENTIALS', /invalid/, /teamID, then.*one pair.*takes precedence/],
+  ['a wrong secret', wrongSecret, 'INVALID_CREDENTIALS', /invalid/, /teamID first, then.*one pair.*takes precedence/],
   ['a Bearer token', sendBearer, 'INVALID_CREDENTIALS', /missing/, /Authorization: Basic.*base64.*no Bearer/],
   ['a weakened tag', sendWeakTag, 'TAG_WEAKENED', /weak ETags/, /proxy.*without W\/\./],
   [
