@@ -43,7 +43,7 @@ export function addReference(app: FastifyInstance, contract: () => object): void
     return reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' }).send(await bytes);
   });
 
-  const sendFile = openFolder('docs/dist/');
+  const sendFile = openFolder('docs/dist/', 'each');
   app.get('/docs', options, (_request, reply) => reply.redirect('/docs/', 301));
   app.get<{ Params: { '*': string } }>('/docs/*', options, (request, reply) => {
     const path = request.params['*'] || 'index';

@@ -95,7 +95,7 @@ const HEADERS = {
 async function addPages(app: FastifyInstance): Promise<void> {
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (_request, reply) => void reply.headers(HEADERS));
-    const sendFile = openFolder('dashboard/dist/');
+    const sendFile = openFolder('dashboard/dist/', 'together');
     const addPage = (url: string, handler: RouteHandlerMethod) =>
       void scope.route({ method: ['GET', 'HEAD'], url, handler });
     addPage(`${PREFIX}assets/*`, (request, reply) =>

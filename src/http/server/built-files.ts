@@ -33,9 +33,10 @@ interface BuiltFile {
 
 /**
  * Returns a function that sends the file with a name in the folder, or 304 if the browser has it. The function throws
- * UNKNOWN_PATH if there is no such file. It reads a file when it is first requested.
+ * UNKNOWN_PATH if there is no such file. It reads a file when it is first requested; files that name each other are read
+ * together, so that another build beside the service does not mix with this one.
  */
-export function openFolder(folder: string) {
+export function openFolder(folder: string, read: 'each' | 'together') {
   let names: ReadonlySet<string> | undefined;
   const files = new Map<string, BuiltFile>();
   /** A large script has only its compressed copy. */
@@ -51,7 +52,11 @@ export function openFolder(folder: string) {
     };
   };
   return (name: string, cacheControl: string, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    names ??= new Set(listAssets(folder));
+    if (names === undefined) {
+      names = new Set(listAssets(folder));
+      const built = read === 'together' ? Array.from(names, (path) => path.slice(folder.length)) : [];
+      for (const one of built) if (extname(one) in TYPES) files.set(one, readFile(one));
+    }
     const type = TYPES[extname(name)];
     if (names.size === 0)
       throw new Refusal('UNKNOWN_PATH', 'This page is not built. Run `npm run build` and start the service again.');
